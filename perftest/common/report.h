@@ -8,7 +8,7 @@
 #include "perftest/common/options.h"
 #include "perftest/common/stats.h"
 
-enum { PERF_FIELDS = 32 };
+enum { PERF_FIELDS = 40 };
 
 /* Where a field stands: in front of a row's `right`, at the end of a CSV line, or in JSON alone. */
 enum perf_column { PERF_FRONT, PERF_END, PERF_JSON };

@@ -12,7 +12,6 @@ extern "C" {
 #define EP_COPY_THREADS 1024
 #define EP_COPY_DEEP 4      /* loads of a thread in flight */
 #define EP_COMPUTE_THREADS 256
-#define EP_BLOCKS 24        /* SMs of a call, where PEs do not share a GPU */
 
 static cudaStream_t ep_stream;
 static cudaEvent_t ep_marks[MOE_CHUNK * MOE_MARKS];
@@ -35,7 +34,18 @@ static __global__ void ep_hold(int us)
         __nanosleep(10000);
 }
 
-/* `n` words of 16 bytes, which go around in `window` of them, a power of two. */
+/* Just as long as it says, without sleep's coarse steps. */
+static __global__ void ep_late(long us)
+{
+    unsigned long long now, until;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    until = now + (unsigned long long)us * 1000;
+    while (now < until)
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+}
+
+/* `n` words of 16 bytes, which go around in `window` of them, a power of two; past L1, where they would stay. */
 static __global__ void __launch_bounds__(EP_COPY_THREADS) ep_copy(uint4 *to, const uint4 *from, size_t n, size_t window)
 {
     size_t lanes = (size_t)gridDim.x * blockDim.x, at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -44,7 +54,7 @@ static __global__ void __launch_bounds__(EP_COPY_THREADS) ep_copy(uint4 *to, con
     for (; at < n; at += EP_COPY_DEEP * lanes) {
         for (int i = 0; i < EP_COPY_DEEP; i++)
             if (at + i * lanes < n)
-                words[i] = from[(at + i * lanes) & (window - 1)];
+                words[i] = __ldcg(&from[(at + i * lanes) & (window - 1)]);
         for (int i = 0; i < EP_COPY_DEEP; i++)
             if (at + i * lanes < n)
                 to[(at + i * lanes) & (window - 1)] = words[i];
@@ -103,7 +113,7 @@ static int ep_blocks(int pes)
     int sharing = (pes + ep_gpus - 1) / ep_gpus;
 
     ep_share = ep_sms / sharing < 1 ? 1 : ep_sms / sharing;
-    return ep_share < EP_BLOCKS ? ep_share : EP_BLOCKS;
+    return ep_share;
 }
 
 static void *ep_take(size_t bytes)
@@ -169,6 +179,11 @@ static void ep_compute_start(long rounds)
     ep_compute<<<ep_share, EP_COMPUTE_THREADS, 0, ep_stream>>>(rounds, ep_computed);
 }
 
+static void ep_wait(long us)
+{
+    ep_late<<<1, 1, 0, ep_stream>>>(us);
+}
+
 static void ep_capture(void)
 {
     ep_cuda(cudaStreamBeginCapture(ep_stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
@@ -227,6 +242,7 @@ int main(int argc, char **argv)
     gpu.mark = ep_mark;
     gpu.copy = ep_copy_start;
     gpu.compute = ep_compute_start;
+    gpu.wait = ep_wait;
     gpu.capture = ep_capture;
     gpu.captured = ep_captured;
     gpu.replay = ep_replay;

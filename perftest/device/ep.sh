@@ -16,8 +16,15 @@ tap_check "--list prints the rows" sh -c "[ \"\$(tr '\\n' ' ' <'$out')\" = 'deco
 prefill.fp8.256.4096.both prefill.bf16.256.4096.both ' ]"
 run_job 20 "$top_srcdir/perftest/gpu/ep" --pes x "$top_builddir" "$tap_dir/out"
 tap_check "gpu/ep: bad options are one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
+for bad in '--sets more' '--before /'; do
+    # shellcheck disable=SC2086
+    run_job 20 "$top_srcdir/perftest/gpu/ep" $bad "$top_builddir" "$tap_dir/out"
+    tap_check "gpu/ep $bad: one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
+done
 run_job 20 "$top_srcdir/perftest/gpu/deep_ep" --tokens x "$top_builddir" "$tap_dir/out"
 tap_check "gpu/deep_ep: bad options are one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
+run_job 20 "$program" --best -c 8
+tap_check "--best and -c: one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
 if [ ! -e /dev/nvidiactl ]; then
     run_job 60 "$oshrun" -n 2 "$program"
     tap_check "without a GPU: exit status 77, one clear line a PE" sh -c "[ $status = 77 ] && grep -q 'ep: skip: no GPU' '$err'"
@@ -33,13 +40,16 @@ for hosts in 1 2; do
     run_job 200 "$oshrun" -n 2 --nodes-emulated $hosts "$program" $small --check --json "$tap_dir/json"
     tap_check "2 PEs on $hosts host: a line a row, none wrong" \
         sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 14 ] && ! grep -q WRONG '$out'"
-    tap_check "… and JSON has them all, with the copy and goal of one host" sh -c "python3 -c '
+    tap_check "… and JSON has them all, with the links' limit in one host" sh -c "python3 -c '
 import json, sys
 rows = json.load(open(sys.argv[1]))[\"rows\"]
-one = all((r[\"copy_us\"] is not None) == (sys.argv[2] == \"1\" and r[\"what\"] != \"overlap\") for r in rows)
+one = all((r[\"limit_us\"] is not None) == (sys.argv[2] == \"1\") for r in rows)
 sys.exit(not (len(rows) == 14 and one and all(r[\"right\"] for r in rows)))' '$tap_dir/json' $hosts"
 done
 # shellcheck disable=SC2086
 run_job 100 "$oshrun" -n 2 "$program" $small --graph -k 3 -m both
 tap_check "by graphs of three calls each" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 4 ] && ! grep -q WRONG '$out'"
+# shellcheck disable=SC2086
+run_job 100 "$oshrun" -n 2 "$program" ${small% -c 8} --graph --best -m decode.fp8.32.16.both
+tap_check "by the best number of SMs" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 1 ] && ! grep -q WRONG '$out'"
 tap_done

@@ -113,7 +113,6 @@ static int take(struct moe_run *run)
     size_t rows = (size_t)run->rows, value = run->config.dtype == SHMEMX_EP_BF16 ? 2 : 1;
     bool scales = value == 1, high = run->mode == REF_HIGH_THROUGHPUT;
 
-    run->x_host = NULL;
     run->x_given = 0;
     run->x = run->x_own = place->take(tokens * hidden * 2);
     run->x_scales = scales && run->options->coded
@@ -138,16 +137,21 @@ static int take(struct moe_run *run)
     return fill(run) ? -1 : 0;
 }
 
+/* --routing alone */
+static int tokens_of_first(const struct ref_job *job, int pe)
+{
+    return pe == 0 ? job->tokens : 0;
+}
+
 /* What the case's numbers are; shmemx_ep_bytes says whether the library takes them. */
 static int describe(struct moe_run *run)
 {
     const struct moe_options *o = run->options;
     const struct moe_case *now = run->now;
-    int share = run->place->blocks(run->machine), blocks = o->blocks ? (int)o->blocks : share;
     int low = now->phase == MOE_DECODE, fan = o->topk < run->npes ? (int)o->topk : run->npes;
-    static const enum ref_routing routings[] = {REF_UNIFORM, REF_ZIPF, REF_HOT_EXPERT};
+    static const enum ref_routing routings[] = {REF_UNIFORM, REF_ZIPF, REF_HOT_EXPERT, REF_UNIFORM};
 
-    run->config = moe_config(o, now, run->place->device, blocks);
+    run->config = moe_config(o, now, run->place->device, run->blocks ? run->blocks : (int)o->blocks);
     run->mode = low ? REF_LOW_LATENCY : REF_HIGH_THROUGHPUT;
     run->job = (struct ref_job){.pes = run->npes,
                                 .hosts = run->npes / run->near,
@@ -157,7 +161,8 @@ static int describe(struct moe_run *run)
                                 .hidden = (int)o->hidden,
                                 .dtype = (enum ref_dtype)now->dtype,
                                 .routing = routings[o->routing],
-                                .seed = 1};
+                                .seed = 1,
+                                .own_tokens = o->routing == MOE_ALONE ? tokens_of_first : NULL};
     run->route = moe_one_copy(run) ? REF_ONE_COPY : REF_DIRECT;
     run->parts = low ? now->experts / run->npes : 1;
     run->rows = low ? (long)run->parts * (o->capacity ? o->capacity : (long)run->npes * now->tokens)
@@ -167,11 +172,22 @@ static int describe(struct moe_run *run)
     return shmemx_ep_bytes(&run->config, run->npes, run->near, &run->bytes);
 }
 
+/* What moe_close releases. */
+static void forget(struct moe_run *run)
+{
+    run->ep = NULL;
+    run->links = NULL;
+    run->x_host = NULL;
+    run->x_own = run->y_own = run->rows_at = run->out = NULL;
+    run->weights = run->row_scales = run->row_weights = run->x_scales = NULL;
+    run->topk = run->row_topk = run->counts = NULL;
+}
+
 int moe_open(struct moe_run *run)
 {
     int failed = describe(run);
 
-    run->ep = NULL;
+    forget(run);
     if (!failed) {
         moe_load_count(run);
         failed = shmemx_ep_create(SHMEM_TEAM_WORLD, &run->config, &run->ep);
@@ -191,8 +207,10 @@ void moe_close(struct moe_run *run)
                             run->rows_at,  run->row_scales,  run->y_own,   run->counts,
                             run->row_topk, run->row_weights, run->x_scales};
 
-    shmemx_ep_destroy(run->ep);
+    if (run->ep)
+        shmemx_ep_destroy(run->ep);
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         run->place->release(memory[i]);
     free(run->x_host);
+    free(run->links);
 }

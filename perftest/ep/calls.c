@@ -13,6 +13,12 @@ static const void *x_of(struct moe_run *run, int halves)
     return run->x;
 }
 
+/* Whether combine brings the weights. */
+static bool is_late(const struct moe_run *run)
+{
+    return run->options->weights == MOE_LATE && run->mode == REF_LOW_LATENCY;
+}
+
 int moe_dispatch(struct moe_run *run, int halves)
 {
     bool high = run->mode == REF_HIGH_THROUGHPUT;
@@ -22,7 +28,7 @@ int moe_dispatch(struct moe_run *run, int halves)
                                  .x = x_of(run, halves),
                                  .x_scales = run->x_scales,
                                  .topk = run->topk,
-                                 .weights = run->weights,
+                                 .weights = is_late(run) ? NULL : run->weights,
                                  .rows = run->rows_at,
                                  .row_scales = run->row_scales,
                                  .counts = run->counts,
@@ -41,5 +47,6 @@ int moe_combine(struct moe_run *run, int halves)
     if (run->options->in_place && halves & SHMEMX_EP_SEND)
         run->y = shmemx_ep_buffer(run->ep, SHMEMX_EP_BUFFER_Y);
     call.y = run->y;
+    call.weights = is_late(run) ? run->weights : NULL;
     return shmemx_ep_combine(run->ep, &call);
 }

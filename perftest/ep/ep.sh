@@ -23,7 +23,8 @@ prefill.ue8m0.288.1.overlap prefill.ue8m0.288.64.overlap ' ]"
 run_job 20 "$program" --memory -m prefill
 tap_check "--memory: a line for each shape and number of PEs that divides the experts" \
     sh -c "[ $status = 0 ] && [ \$(grep -c '^| prefill ' '$out') = 14 ] && grep -q '^| prefill | 256 | fp8 | 4096 | 256 | [1-9]' '$out'"
-for bad in --nonsense '--hidden 100' '--topk 17' '--routing cold' '--route long' '-n 0' '--tokens 0' --graph 'more'; do
+for bad in --nonsense '--hidden 100' '--topk 17' '--routing cold' '--route long' '-n 0' '--tokens 0' --graph --best \
+    '--late -1' '--weights never' 'more'; do
     # shellcheck disable=SC2086
     run_job 20 "$program" $bad
     tap_check "$bad: exit status 2, one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
@@ -40,8 +41,22 @@ tap_check "CSV and JSON have all rows" sh -c "[ \$(grep -c ',yes,' '$tap_dir/csv
 import json, sys
 rows = json.load(open(sys.argv[1]))[\"rows\"]
 fit = all(r[\"right\"] and r[\"p50\"] > 0 and r[\"rows\"] > 0 and r[\"network_rows\"] == 0 for r in rows)
-copied = all(r[\"copy_us\"] > 0 for r in rows if r[\"what\"] != \"overlap\")
-sys.exit(not (len(rows) == 14 and fit and copied))' '$tap_dir/json'"
+limits = all(r[\"limit_us\"] > 0 and 0 < r[\"link_rows\"] < r[\"rows\"] for r in rows)
+halves = all((r[\"combine_send_us\"] is not None) == (r[\"what\"] == \"overlap\") for r in rows)
+sys.exit(not (len(rows) == 14 and fit and limits and halves))' '$tap_dir/json'"
+# Of 2 PEs: a token that PE 0 has alone crosses the link once, or not at all; PE 1 gets and sends nothing else.
+# shellcheck disable=SC2086
+run_job 60 "$oshrun" -n 2 "$program" $small --check --routing alone --late 100000 -m 'decode.*.dispatch' --json "$tap_dir/json"
+tap_check "tokens on PE 0 alone, the last PE late: right, its time apart" sh -c "[ $status = 0 ] && python3 -c '
+import json, sys
+rows = json.load(open(sys.argv[1]))[\"rows\"]
+fit = all(r[\"right\"] and r[\"late_us\"] == 100000 and r[\"routing\"] == \"alone\" and r[\"min\"] < 100000 for r in rows)
+once = all(2 * r[\"link_rows\"] <= 8 and 2 * r[\"rows\"] == 8 * 4 and r[\"link_bytes\"] == r[\"link_rows\"] * 512
+           for r in rows if r[\"dtype\"] == \"bf16\")
+sys.exit(not (len(rows) == 2 and fit and once))' '$tap_dir/json'"
+# shellcheck disable=SC2086
+run_job 60 "$oshrun" -n 2 "$program" $small --check --weights late -m 'decode.*.both' --json "$tap_dir/json"
+tap_check "weights that come with combine: right" sh -c "[ $status = 0 ] && [ \$(grep -c 'weights\": \"late' '$tap_dir/json') = 2 ]"
 # shellcheck disable=SC2086
 run_job 60 "$oshrun" -n 2 "$program" $small --tokens 1,2,4 -m both --json "$tap_dir/json"
 run_job 20 "$top_srcdir/perftest/plot" --text --only '*decode fp8*' "$tap_dir/json"
@@ -58,7 +73,7 @@ for route in one_copy direct; do
 import json, sys
 report = json.load(open(sys.argv[1]))
 fit = all(r[\"right\"] and r[\"network_rows\"] == r[\"network_rows_least\"] > 0 and r[\"route\"] == sys.argv[2] and
-          1 <= r[\"puts_a_peer\"] <= 4 and r[\"copy_us\"] is None for r in report[\"rows\"])
+          1 <= r[\"puts_a_peer\"] <= 4 and r[\"limit_us\"] is None for r in report[\"rows\"])
 sys.exit(not (len(report[\"rows\"]) == 8 and fit and report[\"hosts\"].startswith(\"emulated\")))' '$tap_dir/json' $route"
 done
 # shellcheck disable=SC2086

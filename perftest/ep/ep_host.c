@@ -71,6 +71,14 @@ static void compute(long rounds)
     computed = sum;
 }
 
+static void wait_us(long us)
+{
+    double until = perf_now() + (double)us * 1e3;
+
+    while (perf_now() < until)
+        ;
+}
+
 static double between(int first, int second)
 {
     return (marks[second] - marks[first]) / 1e3;
@@ -98,6 +106,7 @@ static const struct moe_place host = {
     .mark = mark,
     .copy = copy,
     .compute = compute,
+    .wait = wait_us,
     .finish = nothing,
     .between = between,
 };

@@ -8,8 +8,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { COPIES = 5, COPY_ROUNDS = 4, ALONE = 9, PREFILL_PERCENT = 80 };
-#define DECODE_US 15.0 /* of a decode's goal, beside twice the copy */
+enum { ALONE = 9, GLANCE = 10 };
+enum { CAME = 1, SENT, ENDED = MOE_MARKS - 1 }; /* marks of an iteration after its first */
+
+/* Of iterations of this PE. */
+struct times {
+    double *us;        /* from the barrier to the end; of overlap without its compute kernels */
+    double *late;      /* from the barrier until this PE has come */
+    double *computing; /* overlap: of a compute kernel; and of each half */
+    double *half[MOE_HALVES];
+};
 
 /* A refused call would leave the other PEs waiting. */
 static void done(int failed)
@@ -28,41 +36,79 @@ static void calls(struct moe_run *run, enum moe_what what)
     }
 }
 
+static void capture(struct moe_run *run, enum moe_what what)
+{
+    run->place->capture();
+    calls(run, what);
+    run->place->captured();
+}
+
+/* The last PE comes later, where the options say so. */
+static void begin_iteration(struct moe_run *run, int first)
+{
+    const struct moe_place *place = run->place;
+
+    place->barrier();
+    place->mark(first);
+    if (!run->options->late)
+        return;
+    if (run->me == run->npes - 1)
+        place->wait(run->options->late);
+    place->mark(first + CAME);
+}
+
 /* The iteration's calls, between marks from `first` on. */
 static void iterate(struct moe_run *run, enum moe_what what, int first)
 {
-    run->place->barrier();
-    run->place->mark(first);
+    begin_iteration(run, first);
     if (run->options->graph)
         run->place->replay();
     else
         calls(run, what);
-    run->place->mark(first + 1);
+    run->place->mark(first + ENDED);
 }
 
 static void iterate_overlap(struct moe_run *run, long rounds, int first)
 {
     const struct moe_place *place = run->place;
 
-    place->barrier();
-    place->mark(first);
+    begin_iteration(run, first);
     done(moe_dispatch(run, SHMEMX_EP_SEND));
-    place->mark(first + 1);
+    place->mark(first + SENT);
     place->compute(rounds);
-    place->mark(first + 2);
+    place->mark(first + SENT + 1);
     done(moe_dispatch(run, SHMEMX_EP_RECEIVE));
-    place->mark(first + 3);
+    place->mark(first + SENT + 2);
     done(moe_combine(run, SHMEMX_EP_SEND));
-    place->mark(first + 4);
+    place->mark(first + SENT + 3);
     place->compute(rounds);
-    place->mark(first + 5);
+    place->mark(first + SENT + 4);
     done(moe_combine(run, SHMEMX_EP_RECEIVE));
-    place->mark(first + 6);
+    place->mark(first + ENDED);
 }
 
-/* us[i] of `n` iterations of this PE; with overlap of the halves alone, and in computing[i] of a compute kernel. */
-static void iterations(struct moe_run *run, enum moe_what what, long rounds, long n, double *us,
-                       double *computing)
+/* What iteration i has taken, from its marks. */
+static void read_marks(struct moe_run *run, enum moe_what what, int first, const struct times *times, long i)
+{
+    double (*between)(int, int) = run->place->between;
+    int came = first + (run->options->late ? CAME : 0);
+
+    times->late[i] = between(first, came);
+    times->us[i] = between(first, first + ENDED);
+    if (what != MOE_OVERLAP)
+        return;
+    times->half[MOE_DISPATCH_SEND][i] = between(came, first + SENT);
+    times->half[MOE_DISPATCH_RECEIVE][i] = between(first + SENT + 1, first + SENT + 2);
+    times->half[MOE_COMBINE_SEND][i] = between(first + SENT + 2, first + SENT + 3);
+    times->half[MOE_COMBINE_RECEIVE][i] = between(first + SENT + 4, first + ENDED);
+    times->computing[i] =
+        between(first + SENT, first + SENT + 1) + between(first + SENT + 3, first + SENT + 4);
+    times->us[i] -= times->computing[i];
+    times->computing[i] /= 2;
+}
+
+static void iterations(struct moe_run *run, enum moe_what what, long rounds, long n,
+                       const struct times *times)
 {
     const struct moe_place *place = run->place;
 
@@ -74,21 +120,12 @@ static void iterations(struct moe_run *run, enum moe_what what, long rounds, lon
         for (int i = 0; i < chunk && what != MOE_OVERLAP; i++)
             iterate(run, what, i * MOE_MARKS);
         place->finish();
-        for (int i = 0, first = 0; i < chunk; i++, first += MOE_MARKS) {
-            if (what != MOE_OVERLAP) {
-                us[done_n + i] = place->between(first, first + 1) / (double)run->options->perf.batch;
-                continue;
-            }
-            computing[done_n + i] =
-                place->between(first + 1, first + 2) + place->between(first + 4, first + 5);
-            us[done_n + i] = place->between(first, first + 6) - computing[done_n + i];
-            computing[done_n + i] /= 2;
-        }
+        for (int i = 0; i < chunk; i++)
+            read_marks(run, what, i * MOE_MARKS, times, done_n + i);
     }
 }
 
-/* Of each iteration the largest of all PEs; sorts them. */
-static void slowest(struct moe_run *run, double *us, long n, struct perf_stats *stats)
+void moe_largest(struct moe_run *run, double *us, long n)
 {
     double *all = run->figures + MOE_SAMPLES_MAX + 1;
 
@@ -97,45 +134,13 @@ static void slowest(struct moe_run *run, double *us, long n, struct perf_stats *
     shmem_double_max_reduce(SHMEM_TEAM_WORLD, all, run->figures, (size_t)n);
     for (long i = 0; i < n; i++)
         us[i] = all[i];
-    perf_stats_from(stats, us, n);
     shmem_barrier_all();
 }
 
-/* us that copies of `all` bytes take by the same blocks, while all PEs copy theirs; from the next PE's memory. */
-static double copies_us(struct moe_run *run, size_t all, size_t window)
+void moe_slowest(struct moe_run *run, double *us, long n, struct perf_stats *stats)
 {
-    const struct moe_place *place = run->place;
-    int first = run->me / run->near * run->near, next = first + (run->me - first + 1) % run->near;
-    double us[COPIES + 1];
-    struct perf_stats stats;
-
-    for (int i = 0; i <= COPIES; i++) {
-        place->begin();
-        place->barrier();
-        place->mark(0);
-        place->copy(run->dest, shmem_ptr(run->source, next), all, window, run->config.blocks);
-        place->mark(1);
-        place->finish();
-        us[i] = place->between(0, 1);
-    }
-    slowest(run, us + 1, COPIES, &stats);
-    return stats.p50;
-}
-
-/* us of a copy of `bytes`: of the same ones again and again, which caches hold, or of others, whichever is shorter. */
-static double copy_us(struct moe_run *run, double bytes)
-{
-    double mean = moe_sum(run, bytes) / run->npes, same, others;
-    long rounds = mean > 0 ? 1 + (long)(COPY_ROUNDS * (double)run->place->window / mean) : 0;
-    size_t all = ((size_t)bytes + 15) / 16 * 16 * (size_t)rounds, window = 4096;
-
-    if (!rounds || run->near != run->npes)
-        return NAN;
-    while (window < run->place->window && (double)window < bytes)
-        window *= 2;
-    same = copies_us(run, all, window) / (double)rounds;
-    others = copies_us(run, all, run->place->window) / (double)rounds;
-    return same < others ? same : others;
+    moe_largest(run, us, n);
+    perf_stats_from(stats, us, n);
 }
 
 static double compute_once(struct moe_run *run, long rounds)
@@ -166,7 +171,7 @@ static long compute_calibrate(struct moe_run *run, double *us)
     }
     for (int i = 0; i < ALONE; i++)
         took[i] = compute_once(run, rounds);
-    slowest(run, took, ALONE, &stats);
+    moe_slowest(run, took, ALONE, &stats);
     *us = stats.p50;
     return rounds;
 }
@@ -196,58 +201,98 @@ static void count(struct moe_run *run, struct moe_row *row)
     row->network_bytes = moe_sum(run, (double)(network[3] - network[1])) / run->npes;
 }
 
-/* What follows from the routing; and the copy of the same bytes, with the goal. */
+/* What follows from the routing; and what the links allow. */
 static void expect(struct moe_run *run, struct moe_row *row)
 {
     bool there = row->what != MOE_COMBINE, back = row->what != MOE_DISPATCH;
     double hosts = moe_sum(run, run->load.hosts) / run->npes;
     double host_bytes =
         hosts * ((there ? (double)run->row_bytes : 0) + (back ? (double)run->job.hidden * 2 : 0));
-    double copied = NAN;
 
     row->rows = moe_sum(run, (there ? run->load.received : 0) + (back ? run->load.back : 0)) / run->npes;
     row->bytes =
         moe_sum(run, (there ? run->load.dispatched : 0) + (back ? run->load.combined : 0)) / run->npes;
     row->least = moe_sum(run, run->load.network) / run->npes * (there + back);
+    row->link_rows = moe_sum(run, moe_link_rows(run, row->what)) / run->npes;
+    row->link_bytes = moe_sum(run, moe_link_bytes(run, row->what)) / run->npes;
     row->scale_up = row->bytes / row->us.p50 / 1e3;
     row->scale_out = run->near == run->npes ? NAN : host_bytes / row->us.p50 / 1e3;
-    if (row->what != MOE_OVERLAP)
-        copied =
-            (there ? copy_us(run, run->load.dispatched) : 0) + (back ? copy_us(run, run->load.combined) : 0);
-    row->copy_us = copied;
-    row->goal_us = !run->place->device              ? NAN
-                   : run->now->phase == MOE_PREFILL ? copied * 100 / PREFILL_PERCENT
-                                                    : 2 * copied + DECODE_US * (there + back);
+    row->limit_us = moe_limit(run, row->what);
+}
+
+/* Room for `n` iterations, freed by times->us. */
+static struct times times_make(long n)
+{
+    struct times times = {.us = calloc((size_t)n * (3 + MOE_HALVES) + 1, sizeof(double))};
+
+    done(!times.us);
+    times.late = times.us + n;
+    times.computing = times.late + n;
+    for (int half = 0; half < MOE_HALVES; half++)
+        times.half[half] = times.computing + (half + 1) * n;
+    return times;
+}
+
+/* Of each iteration the slowest PE, from when the last one came. */
+static void sum_up(struct moe_run *run, enum moe_what what, const struct times *times, long n,
+                   struct moe_row *row)
+{
+    struct perf_stats stats;
+
+    moe_largest(run, times->us, n);
+    moe_largest(run, times->late, n);
+    for (long i = 0; i < n; i++)
+        times->us[i] =
+            (times->us[i] - times->late[i]) / (double)(what == MOE_OVERLAP ? 1 : run->options->perf.batch);
+    perf_stats_from(&row->us, times->us, n);
+    if (what != MOE_OVERLAP)
+        return;
+    moe_slowest(run, times->computing, n, &stats);
+    row->loss = (stats.p50 / row->compute_us - 1) * 100;
+    for (int half = 0; half < MOE_HALVES; half++) {
+        moe_slowest(run, times->half[half], n, &stats);
+        row->half_us[half] = stats.p50;
+    }
+}
+
+double moe_glance(struct moe_run *run)
+{
+    struct times times = times_make(GLANCE);
+    struct moe_row row = {.run = run};
+    bool graph = run->options->graph;
+
+    if (graph)
+        capture(run, MOE_BOTH);
+    iterations(run, MOE_BOTH, 0, GLANCE / 2, &times);
+    iterations(run, MOE_BOTH, 0, GLANCE, &times);
+    sum_up(run, MOE_BOTH, &times, GLANCE, &row);
+    if (graph)
+        run->place->release_graph();
+    free(times.us);
+    return row.us.p50;
 }
 
 void moe_measure(struct moe_run *run, enum moe_what what, struct moe_row *row)
 {
-    long n = run->options->perf.samples, rounds = 0;
-    double *us = malloc((size_t)(n + run->options->perf.warmup + 1) * 2 * sizeof *us);
+    long n = run->options->perf.samples, warmup = run->options->perf.warmup, rounds = 0;
+    struct times times = times_make(n > warmup ? n : warmup);
     bool graph = run->options->graph && what != MOE_OVERLAP;
-    struct perf_stats computing;
 
     *row = (struct moe_row){.run = run, .what = what, .compute_us = NAN, .loss = NAN};
-    done(!us);
+    for (int half = 0; half < MOE_HALVES; half++)
+        row->half_us[half] = NAN;
     if (what == MOE_COMBINE)
         done(moe_dispatch(run, SHMEMX_EP_BOTH));
     if (what == MOE_OVERLAP)
         rounds = compute_calibrate(run, &row->compute_us);
-    if (graph) {
-        run->place->capture();
-        calls(run, what);
-        run->place->captured();
-    }
-    iterations(run, what, rounds, run->options->perf.warmup, us, us + run->options->perf.warmup);
-    iterations(run, what, rounds, n, us, us + n);
-    slowest(run, us, n, &row->us);
-    if (what == MOE_OVERLAP) {
-        slowest(run, us + n, n, &computing);
-        row->loss = (computing.p50 / row->compute_us - 1) * 100;
-    }
+    if (graph)
+        capture(run, what);
+    iterations(run, what, rounds, warmup, &times);
+    iterations(run, what, rounds, n, &times);
+    sum_up(run, what, &times, n, row);
     if (graph)
         run->place->release_graph();
-    free(us);
+    free(times.us);
     expect(run, row);
     count(run, row);
 }

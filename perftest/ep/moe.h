@@ -17,7 +17,10 @@ extern "C" {
 
 enum moe_phase { MOE_DECODE, MOE_PREFILL, MOE_PHASES };
 enum moe_what { MOE_DISPATCH, MOE_COMBINE, MOE_BOTH, MOE_OVERLAP, MOE_WHATS };
-enum { MOE_CASES = 256, MOE_SAMPLES_MAX = 10000, MOE_MARKS = 7, MOE_CHUNK = 8 };
+enum moe_half { MOE_DISPATCH_SEND, MOE_DISPATCH_RECEIVE, MOE_COMBINE_SEND, MOE_COMBINE_RECEIVE, MOE_HALVES };
+enum { MOE_CASES = 256, MOE_SAMPLES_MAX = 10000, MOE_MARKS = 8, MOE_CHUNK = 8 };
+enum { MOE_KNOWN, MOE_LATE };
+enum { MOE_UNIFORM, MOE_ZIPF, MOE_HOT, MOE_ALONE };
 
 extern const char *const moe_phase_names[MOE_PHASES], *const moe_what_names[MOE_WHATS];
 
@@ -27,8 +30,10 @@ struct moe_options {
     long hidden, topk, route, routing;
     long blocks, part, capacity; /* 0: chosen */
     long compute;                /* us of the kernel between halves */
+    long late;                   /* us that the last PE comes later in each iteration */
+    long weights;                /* of decode: MOE_KNOWN in dispatch, or MOE_LATE with combine */
     long pes;                    /* of --list and --memory */
-    bool check, in_place, coded, graph, list, memory, published;
+    bool best, check, in_place, coded, graph, list, memory, published;
 };
 
 struct moe_case {
@@ -47,7 +52,7 @@ struct moe_place {
     int (*probe)(void);    /* before shmem_init: 0, or the status with which the program ends, after a line */
     int (*open)(void);     /* after it: 0, or -1 after a line */
     void (*close)(void);
-    int (*blocks)(int pes); /* of a call, where the options do not say; so many PEs share the machine */
+    int (*blocks)(int pes); /* SMs of a PE, where so many share the machine; called before all below */
     void *(*take)(size_t bytes);
     void (*release)(void *memory);
     void *(*take_symmetric)(size_t bytes);
@@ -62,6 +67,7 @@ struct moe_place {
     void (*mark)(int i);   /* 0 to MOE_CHUNK * MOE_MARKS - 1 */
     void (*copy)(void *to, const void *from, size_t bytes, size_t window, int blocks);
     void (*compute)(long rounds); /* by this PE's share of the SMs */
+    void (*wait)(long us);        /* this PE alone, doing nothing */
     /* Calls from `capture` to `captured` become a graph, which replay puts in their place. NULL: there are none. */
     void (*capture)(void);
     void (*captured)(void);
@@ -81,6 +87,12 @@ struct moe_load {
     double dispatched, combined; /* bytes of `received` and of `back` */
 };
 
+/* Between this PE and the one `step` after it on its host, around its end; 0 is this PE itself. */
+struct moe_link {
+    double rows; /* that come from there in a dispatch: one for each token that chose an expert here */
+    double back; /* that come back from there in a combine */
+};
+
 /* A case while it runs. */
 struct moe_run {
     const struct moe_options *options;
@@ -93,11 +105,14 @@ struct moe_run {
     enum ref_mode mode;
     enum ref_route route;
     int me, npes, near, machine; /* PEs: all, of each host, of this machine */
+    int sms;                     /* that this PE has */
     int parts;                   /* that received rows are packed by */
     long rows;                   /* of `rows` */
     size_t row_bytes;            /* of a dispatched row with its scales */
+    int blocks;                  /* SMs of a call in place of the options'; 0: theirs */
     struct moe_load load;
-    void *x, *y; /* of the call; x_own, y_own: where they are not in place */
+    struct moe_link *links; /* [near] */
+    void *x, *y;            /* of the call; x_own, y_own: where they are not in place */
     void *x_own, *y_own, *rows_at, *out;
     uint16_t *x_host; /* in place: the rows, for the buffers that come in turn; or NULL */
     int x_given;
@@ -115,11 +130,13 @@ struct moe_row {
     struct perf_stats us;       /* a call of the slowest PE */
     double bytes;               /* of rows received, or come back */
     double scale_up, scale_out; /* GB/s */
-    double copy_us, goal_us;    /* NAN: none */
+    double limit_us;            /* of the links: a copy of what crosses them; NAN: none */
+    double link_rows, link_bytes;
     double rows, near, network,
         least; /* rows: received; sent to near PEs; sent over the network; the fewest possible */
     double puts, operations, network_bytes;
     double compute_us, loss; /* overlap: of the kernel alone; in % */
+    double half_us[MOE_HALVES];
 };
 
 /* --- options.c --- */
@@ -137,6 +154,7 @@ shmemx_ep_config_t moe_config(const struct moe_options *o, const struct moe_case
 int moe_memory(const struct moe_options *o, bool device);
 
 /* --- load.c --- */
+/* run->load; and run->links, which moe_close frees. */
 void moe_load_count(struct moe_run *run);
 bool moe_one_copy(const struct moe_run *run); /* whether rows cross to each host once */
 
@@ -157,11 +175,23 @@ size_t moe_x_bytes(const struct moe_run *run);
 int moe_dispatch(struct moe_run *run, int halves);
 int moe_combine(struct moe_run *run, int halves);
 
+/* --- limit.c --- */
+/* What a dispatch, a combine or both send to this PE over the links of its host. */
+double moe_link_rows(const struct moe_run *run, enum moe_what what);
+double moe_link_bytes(const struct moe_run *run, enum moe_what what);
+/* us of a copy of that by all PEs at once; NAN between hosts, and where nothing is sent. */
+double moe_limit(struct moe_run *run, enum moe_what what);
+
 /* --- check.c --- */
 /* A dispatch and a combine: values of this PE that are wrong; without `rows` the counts alone are looked at. */
 long moe_check(struct moe_run *run, bool rows);
 
 /* --- measure.c --- */
+/* Of each of `n` figures the largest of all PEs, in its place; then their order. */
+void moe_largest(struct moe_run *run, double *us, long n);
+void moe_slowest(struct moe_run *run, double *us, long n, struct perf_stats *stats);
+/* us of a dispatch and a combine, from few iterations: --best compares instances by it. */
+double moe_glance(struct moe_run *run);
 void moe_measure(struct moe_run *run, enum moe_what what, struct moe_row *row);
 
 /* --- report.c --- */

@@ -27,10 +27,17 @@ static const struct perf_option own[] = {
     {0, "topk", "N", PERF_COUNT, AT(topk), .least = 1, .most = REF_TOPK_MAX, .help = "experts a token"},
     {0, "route", "R", PERF_WORD, AT(route), .words = "auto,direct,one_copy",
      .help = "between hosts: auto, direct or one_copy"},
-    {0, "routing", "R", PERF_WORD, AT(routing), .words = "uniform,zipf,hot",
-     .help = "which experts tokens choose: uniform, zipf (few often) or hot (one always)"},
+    {0, "routing", "R", PERF_WORD, AT(routing), .words = "uniform,zipf,hot,alone",
+     .help = "which experts tokens choose: uniform, zipf (few often), hot (one always); alone: uniform, and "
+             "PE 0 alone has tokens"},
+    {0, "weights", "W", PERF_WORD, AT(weights), .words = "known,late",
+     .help = "of decode: known to dispatch, or late, with combine"},
     {'c', "blocks", "N", PERF_COUNT, AT(blocks), .least = 0, .most = 1024,
-     .help = "SMs of a call (0: 24, or the GPU's divided among its PEs)"},
+     .help = "SMs of a call (0: the library's choice)"},
+    {0, "best", NULL, PERF_FLAG, AT(best),
+     .help = "search for the best number of SMs first, which each row then says"},
+    {0, "late", "US", PERF_COUNT, AT(late), .least = 0, .most = 1e6,
+     .help = "the last PE begins each iteration so much later; us are from then on"},
     {0, "part", "N", PERF_COUNT, AT(part), .least = 0, .most = 65536,
      .help = "tokens of a part between hosts, prefill (0: the library's choice)"},
     {0, "capacity", "N", PERF_COUNT, AT(capacity), .least = 0, .most = 1e9,
@@ -87,6 +94,10 @@ int moe_options_parse(struct moe_options *o, const struct moe_place *place, int 
     }
     if (o->graph && (!place->capture || o->in_place)) {
         perf_complain("option --graph: needs a GPU's program, and goes without --in-place");
+        return PERF_USAGE;
+    }
+    if (o->best && (!place->device || o->blocks)) {
+        perf_complain("option --best: needs a GPU's program, and goes without --blocks");
         return PERF_USAGE;
     }
     if (o->perf.help)

@@ -4,14 +4,16 @@
 
 #include <math.h>
 
-static const char *const routing_names[] = {"uniform", "zipf", "hot"};
+static const char *const routing_names[] = {"uniform", "zipf", "hot", "alone"};
+static const char *const weight_names[] = {"known", "late"};
+
+static const char *const half_names[MOE_HALVES] = {"dispatch_send_us", "dispatch_receive_us",
+                                                   "combine_send_us", "combine_receive_us"};
 
 static const char *route_name(const struct moe_run *run)
 {
     return run->near == run->npes ? "none" : run->route == REF_ONE_COPY ? "one_copy" : "direct";
 }
-
-enum { GOAL = 6 }; /* its column */
 
 /* A figure, or `-` where there is none. */
 static void figure(FILE *to, int width, double value)
@@ -22,21 +24,17 @@ static void figure(FILE *to, int width, double value)
         fprintf(to, " %*.*f", width, fabs(value) < 100 ? 2 : fabs(value) < 10000 ? 1 : 0, value);
 }
 
-static const char *met(const struct moe_row *row)
-{
-    return isnan(row->goal_us) ? "-" : row->us.p50 <= row->goal_us ? "yes" : "no";
-}
-
 static void line(struct perf_report *report, const struct perf_row *perf)
 {
     const struct moe_row *row = perf->own;
     double figures[] = {row->us.p50,
-                        row->us.p25,
-                        row->us.p75,
+                        row->us.p99,
                         row->us.max,
-                        row->copy_us,
-                        row->copy_us / row->us.p50,
-                        row->goal_us,
+                        row->run->config.blocks ? row->run->config.blocks : NAN,
+                        row->limit_us,
+                        row->us.p50 / row->limit_us,
+                        row->link_rows,
+                        row->link_bytes / 1024,
                         row->scale_up,
                         row->scale_out,
                         row->rows,
@@ -49,18 +47,23 @@ static void line(struct perf_report *report, const struct perf_row *perf)
                         row->loss};
 
     fprintf(report->table, "%-32s", perf->op);
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         figure(report->table, 9, figures[i]);
-        if (i == GOAL)
-            fprintf(report->table, " %4s", met(row));
-    }
     fprintf(report->table, "%s\n", perf->right ? "" : "  WRONG DATA");
+    if (row->what == MOE_OVERLAP)
+        fprintf(report->table,
+                "# %-30s dispatch %.2f + %.2f, combine %.2f + %.2f us, sending + receiving half\n",
+                "  halves", row->half_us[MOE_DISPATCH_SEND], row->half_us[MOE_DISPATCH_RECEIVE],
+                row->half_us[MOE_COMBINE_SEND], row->half_us[MOE_COMBINE_RECEIVE]);
 }
 
 static const char columns[] =
-    "# median to max: us of the slowest PE of each iteration\n"
-    "# copy: us of a copy of the same bytes by as many blocks of all PEs at once; part: copy / median\n"
-    "# goal: decode two copies and 15 us a call, prefill a copy / 0.8; of one host, on a GPU\n"
+    "# median to max: us of the slowest PE of each iteration; SMs: of a call, - where the library chooses\n"
+    "# limit: us of a copy, by all SMs of all PEs at once, of what the routing sends over the links of the "
+    "host; times: median / limit\n"
+    "# link rows, link KiB: what a PE gets over them, a row for each distinct (token, PE), in decode's "
+    "combine "
+    "(token, expert)\n"
     "# GB/s: scale-up as DeepEP's tests count it, rows received (combine: that come back) x bytes with "
     "scales\n"
     "# out GB/s: scale-out as they do, distinct (token, host) pairs x bytes, the own host included\n"
@@ -73,24 +76,30 @@ static const char columns[] =
 
 static void head(FILE *to, const struct moe_run *run, const char *hosts)
 {
-    static const char *const titles[] = {"median", "p25",  "p75",      "max",  "copy",  "part",
-                                         "goal",   "GB/s", "out GB/s", "rows", "near",  "network",
-                                         "least",  "puts", "net KiB",  "MiB",  "loss %"};
+    static const char *const titles[] = {"median",    "p99",      "max",  "SMs",      "limit", "times",
+                                         "link rows", "link KiB", "GB/s", "out GB/s", "rows",  "near",
+                                         "network",   "least",    "puts", "net KiB",  "MiB",   "loss %"};
     const struct moe_options *o = run->options;
-    int blocks = o->blocks ? (int)o->blocks : run->place->blocks(run->machine);
     char by[32] = "by one thread";
 
-    if (run->place->device)
-        snprintf(by, sizeof by, "%d blocks (SMs)", blocks);
-    fprintf(
-        to,
-        "# %s; hidden %ld, top-%ld, routing %s, route between hosts %s, %s, %ld call%s%s an iteration%s%s\n",
-        hosts, o->hidden, o->topk, routing_names[o->routing], route_name(run), by, o->perf.batch,
-        o->perf.batch == 1 ? "" : "s", o->graph ? ", by a graph," : "",
-        o->in_place ? ", in the library's buffers" : "", o->coded ? ", FP8 given as e4m3" : "");
+    if (o->best)
+        snprintf(by, sizeof by, "by the best number of SMs");
+    else if (o->blocks)
+        snprintf(by, sizeof by, "by %ld SMs", o->blocks);
+    else if (run->place->device)
+        snprintf(by, sizeof by, "by the library's number of SMs");
+    fprintf(to,
+            "# %s; hidden %ld, top-%ld, routing %s, weights %s, route between hosts %s, %s, %ld call%s%s an "
+            "iteration%s%s",
+            hosts, o->hidden, o->topk, routing_names[o->routing], weight_names[o->weights], route_name(run),
+            by, o->perf.batch, o->perf.batch == 1 ? "" : "s", o->graph ? ", by a graph," : "",
+            o->in_place ? ", in the library's buffers" : "", o->coded ? ", FP8 given as e4m3" : "");
+    if (o->late)
+        fprintf(to, ", the last PE %ld us late: us from then on", o->late);
+    fputc('\n', to);
     fprintf(to, "%s# %-30s", columns, "row");
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        fprintf(to, " %9s%s", titles[i], i == GOAL ? "  met" : "");
+        fprintf(to, " %9s", titles[i]);
     fputc('\n', to);
     fflush(to);
 }
@@ -140,15 +149,18 @@ static void add_fields(struct perf_row *perf, const struct moe_row *row)
     add_text(perf, "dtype", moe_dtype_name(run->now->dtype));
     add_text(perf, "route", route_name(run));
     add_text(perf, "routing", routing_names[run->options->routing]);
+    add_text(perf, "weights", weight_names[run->options->weights]);
     add_text(perf, "form", run->options->graph && row->what != MOE_OVERLAP ? "graph" : "calls");
     add(perf, "tokens", run->now->tokens, 0, PERF_FRONT);
     add(perf, "hidden", run->job.hidden, 0, PERF_FRONT);
     add(perf, "experts", run->now->experts, 0, PERF_FRONT);
     add(perf, "topk", run->job.topk, 0, PERF_FRONT);
     add(perf, "sms", run->config.blocks, 0, PERF_FRONT);
-    add(perf, "copy_us", row->copy_us, 3, PERF_END);
-    add(perf, "goal_us", row->goal_us, 3, PERF_END);
-    add(perf, "copy_part", row->copy_us / row->us.p50, 4, PERF_END);
+    add(perf, "late_us", (double)run->options->late, 0, PERF_FRONT);
+    add(perf, "limit_us", row->limit_us, 3, PERF_END);
+    add(perf, "limit_part", row->limit_us / row->us.p50, 4, PERF_END);
+    add(perf, "link_rows", row->link_rows, 1, PERF_END);
+    add(perf, "link_bytes", row->link_bytes, 0, PERF_END);
     add(perf, "scale_up_gbs", row->scale_up, 3, PERF_END);
     add(perf, "scale_out_gbs", row->scale_out, 3, PERF_END);
     add(perf, "rows", row->rows, 1, PERF_END);
@@ -162,6 +174,8 @@ static void add_fields(struct perf_row *perf, const struct moe_row *row)
     add(perf, "local_bytes", (double)run->bytes.local, 0, PERF_END);
     add(perf, "compute_us", row->compute_us, 3, PERF_END);
     add(perf, "loss_percent", row->loss, 2, PERF_END);
+    for (int half = 0; half < MOE_HALVES; half++)
+        add(perf, half_names[half], row->half_us[half], 3, PERF_END);
 }
 
 void moe_report_row(struct perf_report *report, const struct moe_row *row, long samples, bool right)
