@@ -21,8 +21,11 @@ for bad in '--sets more' '--before /'; do
     run_job 20 "$top_srcdir/perftest/gpu/ep" $bad "$top_builddir" "$tap_dir/out"
     tap_check "gpu/ep $bad: one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
 done
-run_job 20 "$top_srcdir/perftest/gpu/deep_ep" --tokens x "$top_builddir" "$tap_dir/out"
-tap_check "gpu/deep_ep: bad options are one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
+for bad in '--tokens x' '--rounds 0' '--theirs /' '--before /'; do
+    # shellcheck disable=SC2086
+    run_job 20 "$top_srcdir/perftest/gpu/deep_ep" $bad "$top_builddir" "$tap_dir/out"
+    tap_check "gpu/deep_ep $bad: one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
+done
 run_job 20 "$program" --best -c 8
 tap_check "--best and -c: one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
 if [ ! -e /dev/nvidiactl ]; then
