@@ -35,7 +35,7 @@ typedef struct {
     int pe;
 } shmemx_put_t;
 
-#ifdef __CUDA_ARCH__
+#if defined __CUDA_ARCH__ && !defined SHMEMX_HOST_ONLY
 #define WSH_DEVICE_FIRST
 #endif
 #include <shmem.h>
@@ -346,8 +346,8 @@ void shmemx_counter_wait_until(shmemx_counter_t counter, uint64_t value);
 #endif
 #endif
 
-/* In device code: the routines of shmem.h that kernels can call. */
-#ifdef __CUDACC__
+/* In device code: the routines of shmem.h that kernels can call. Units of nvcc with none define SHMEMX_HOST_ONLY. */
+#if defined __CUDACC__ && !defined SHMEMX_HOST_ONLY
 #include <shmem/device.cuh>
 #endif
 

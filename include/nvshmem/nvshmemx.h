@@ -5,7 +5,7 @@
 
 #include "names/all.h"
 
-#if defined __CUDACC__ && !defined __CUDACC_RTC__ && !defined WSH_NV_SYMBOLS
+#if defined WSH_NV_KERNELS && !defined __CUDACC_RTC__ && !defined WSH_NV_SYMBOLS
 extern "C++" {
 #include "device/tile/nvshmemx_tile_api.hpp"
 }

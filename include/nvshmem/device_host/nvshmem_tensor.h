@@ -5,7 +5,7 @@
 
 #include "../names/all.h"
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_KERNELS
 
 #include <cuda/std/tuple>
 #include <cuda/std/type_traits>

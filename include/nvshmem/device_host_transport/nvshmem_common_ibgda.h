@@ -10,7 +10,7 @@
 
 #include "../names/all.h"
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_KERNELS
 
 /* In place of the transport's state: how many queues there are. A pointer to it is never needed. */
 struct wsh_nv_queues {

@@ -3,7 +3,7 @@
 #ifndef WSH_NV_HOST_MACROS_H
 #define WSH_NV_HOST_MACROS_H
 
-#ifdef __CUDACC__
+#if defined __CUDACC__ && !defined NVSHMEM_HOSTLIB_ONLY && !defined SHMEMX_HOST_ONLY
 #define NVSHMEMI_HOSTDEVICE_PREFIX __host__ __device__
 #define NVSHMEMI_DEVICE_PREFIX __device__
 #else

@@ -70,7 +70,7 @@ WSH_AMO_BITWISE_TYPES(WSH_NV_ALL_BITWISE)
  * Sums of floating-point words: of kernels the GPU's own, where it reaches the word; else they are swapped in, until
  * nobody has come between. Both are atomic with respect to each other and to the other atomics of the word.
  */
-#ifdef __CUDA_ARCH__
+#if defined __CUDA_ARCH__ && defined WSH_NV_KERNELS
 
 #define WSH_NV_FLOATING(NAME, TYPE, INTEGER, WORD)                                                           \
     WSH_NV_BOTH TYPE nvshmemx_##NAME##_atomic_fetch_add(TYPE *dest, TYPE value, int pe)                      \

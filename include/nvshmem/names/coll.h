@@ -43,7 +43,7 @@ WSH_NV_BOTH int nvshmem_team_sync(nvshmem_team_t team)
         return shmem_##CORE(SHMEMX_TEAM(team), (WORD *)dest, (const WORD *)source, nelems, PE_root);         \
     }
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_KERNELS
 
 #define WSH_NV_BLOCKS_SCOPED(TAG, CORE, TYPE, WORD, SUFFIX)                                                  \
     WSH_NV_KERNEL int nvshmemx_##TAG##SUFFIX(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
@@ -212,7 +212,7 @@ WSH_NV_EXCHANGE(ROOTED, broadcastmem, broadcastmem, void, void)
                                                                             cudaStreamPerThread);            \
                     return status ? status : (int)cudaStreamSynchronize(cudaStreamPerThread));               \
     }
-#elif defined __CUDACC__
+#elif defined WSH_NV_KERNELS
 #define WSH_NV_COMBINE_HOST(TAG, OURS, TYPE)                                                                 \
     WSH_NV_LATE int nvshmem_##TAG(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)       \
     {                                                                                                        \
@@ -227,7 +227,7 @@ WSH_NV_EXCHANGE(ROOTED, broadcastmem, broadcastmem, void, void)
 #define WSH_NV_COMBINE_HOST(TAG, OURS, TYPE)
 #endif
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_KERNELS
 #define WSH_NV_COMBINE(TAG, OURS, TYPE)                                                                      \
     WSH_NV_COMBINE_HOST(TAG, OURS, TYPE)                                                                     \
     WSH_NV_KERNEL int nvshmemx_##TAG##_warp(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) \

@@ -26,7 +26,7 @@
         shmem_##CORE(dest, source, nelems, sig_addr, signal, WSH_NV_OP(sig_op), pe);                         \
     }
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_KERNELS
 
 /* By a warp or a block, and by a queue. */
 #define WSH_NV_SCOPED(TAG, CORE, TYPE, SUFFIX)                                                               \
@@ -220,7 +220,7 @@ WSH_NV_BOTH void nvshmemx_signal_counted_reset(uint64_t *signal_addr)
     shmem_uint64_atomic_set(signal_addr, 0, shmem_my_pe());
 }
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_KERNELS
 
 WSH_NV_KERNEL int nvshmemx_putmem_signal_counted_nbi_block(void *dest, const void *source, size_t bytes,
                                                            uint64_t *signal_addr, int pe)

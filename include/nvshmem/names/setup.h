@@ -290,7 +290,7 @@ WSH_NV_BOTH int nvshmemx_ask_smem(nvshmemx_smem_amount_t amount)
     return 0;
 }
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_KERNELS
 
 WSH_NV_KERNEL void nvshmemx_give_smem(void *smem, size_t size)
 {

@@ -23,6 +23,17 @@
 #ifndef WSH_NV_SHELL_H
 #define WSH_NV_SHELL_H
 
+/*
+ * Units of nvcc have the routines of kernels, and compile kernels for streams. Programs that call the host's alone
+ * define NVSHMEM_HOSTLIB_ONLY: then such a unit is as one of another compiler.
+ */
+#if defined NVSHMEM_HOSTLIB_ONLY && !defined SHMEMX_HOST_ONLY
+#define SHMEMX_HOST_ONLY
+#endif
+#if defined __CUDACC__ && !defined SHMEMX_HOST_ONLY
+#define WSH_NV_KERNELS
+#endif
+
 /* A quiet, a fence and a barrier in kernels are of all queues, as NVSHMEM's are. */
 #ifndef SHMEMX_QUIET_COVERS_QUEUES
 #define SHMEMX_QUIET_COVERS_QUEUES 1
@@ -80,7 +91,7 @@ namespace cg = cooperative_groups;
 #define WSH_NV_INNER static __device__ __forceinline__
 #define WSH_NV_N <N>
 constexpr int N = 0; /* what the bodies pass on */
-#elif defined __CUDACC__
+#elif defined WSH_NV_KERNELS
 #define WSH_NV_HOST static inline
 #define WSH_NV_BOTH static __host__ __device__ __forceinline__
 #define WSH_NV_LATE \
@@ -96,12 +107,12 @@ constexpr int N = 0; /* what the bodies pass on */
 #endif
 
 /* The routines on streams, reductions on the host and launches have bodies here. */
-#if (defined __CUDACC__ && !defined __CUDACC_RTC__) || defined WSH_NV_LIBRARY
+#if (defined WSH_NV_KERNELS && !defined __CUDACC_RTC__) || defined WSH_NV_LIBRARY
 #define WSH_NV_HAS_STREAMS
 #endif
 
 /* Of two bodies the one for this side: the last argument, from the second on, is the host's. */
-#if defined __CUDA_ARCH__ || defined WSH_NV_SYMBOLS
+#if (defined __CUDA_ARCH__ && defined WSH_NV_KERNELS) || defined WSH_NV_SYMBOLS
 #define WSH_NV_SIDE(DEVICE, ...) DEVICE
 #else
 #define WSH_NV_SIDE(DEVICE, ...) __VA_ARGS__

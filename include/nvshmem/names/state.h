@@ -5,7 +5,7 @@
 
 #include "shell.h"
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_KERNELS
 
 /* peer_heap_base_p2p[npes]: NULL where this GPU does not reach the heap of a PE by loads and stores. */
 struct wsh_nv_state {

@@ -30,7 +30,7 @@
 
 #include "../../device_host/nvshmem_tensor.h"
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_KERNELS
 
 /* Element D of a tuple as a number; `beyond` where it has none. */
 template <int D, class Tuple> __host__ __device__ constexpr ptrdiff_t wsh_nv_item(const Tuple &tuple, ptrdiff_t beyond)
