@@ -33,6 +33,10 @@ WSH_BUILT_IN uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
     return uint4{x, y, z, w};
 }
 
+struct alignas(16) double2 {
+    double x, y;
+};
+
 /* As their bits; the layout is that of cuda_fp16.h and cuda_bf16.h. */
 struct alignas(2) __half {
     unsigned short bits;

@@ -67,6 +67,31 @@ END
         tap_check "nvcc: the host's calls have wsh_stream_$kernel" \
             grep -q "\.entry _Z[0-9]*wsh_stream_${kernel}E" "$tap_dir/host.ptx"
     done
+    # Of host code alone, for libnvshmem_host: no kernel, no view, nothing registered.
+    (echo '#define NVSHMEM_HOSTLIB_ONLY' && cat "$tap_dir/host.cu") >"$tap_dir/hostlib.cu"
+    for way in -ptx -c; do
+        compile "nvcc: NVSHMEM_HOSTLIB_ONLY $way" "$nvcc" -std=c++17 -arch=sm_90 -Xcompiler -Wall,-Wextra,-Werror \
+            "-I$folder" "-I$top_srcdir/include" $way -o "$tap_dir/hostlib$way" "$tap_dir/hostlib.cu"
+    done
+    tap_check "nvcc: NVSHMEM_HOSTLIB_ONLY compiles no kernel" sh -c "! grep -q 'entry\|func\|wsh' '$tap_dir/hostlib-ptx'"
+    nm "$tap_dir/hostlib-c" >"$out"
+    tap_check "nvcc: NVSHMEM_HOSTLIB_ONLY calls the library and registers nothing" \
+        sh -c "grep -q 'U nvshmem_int_sum_reduce$' '$out' && ! grep -q wsh_device_register '$out'"
+    # A type that is no tuple masks nothing.
+    cat >"$tap_dir/tiles.cu" <<'END'
+#include <nvshmem.h>
+#include <nvshmemx.h>
+struct empty {};
+using Line = nvshmemx::Tensor<float, nvshmemx::Layout<nvshmemx::shape<int, int>, nvshmemx::stride<int, ConstInt<1>>>>;
+using namespace nvshmemx;
+__global__ void tiles(Line a, Line b, int *status)
+{
+    *status = tile_allgather_block<Line, Line, empty, tile_coll_algo_t::NVLS_ONE_SHOT_PUSH_NBI>(0, a, b, {}, {}, 0) +
+              tile_sum_reduce_block<Line, Line, empty, tile_coll_algo_t::NVLS_ONE_SHOT_PULL_NBI>(0, a, b, {}, {}, 0, 0);
+}
+END
+    compile "nvcc: tiles without a mask" "$nvcc" -std=c++17 -arch=sm_90 "-I$folder" "-I$top_srcdir/include" \
+        "-I$top_srcdir" -ptx -o "$tap_dir/tiles.ptx" "$tap_dir/tiles.cu"
     # The bodies of all templates; -w: the unit does not say on which side they are.
     if [ -z "${WSH_TEST_LONG:-}" ]; then
         tap_skip "nvcc: every template" "half a minute; make check-long compiles them"

@@ -16,6 +16,7 @@ extern "C++" { /* programs in C++ may include us inside extern "C" */
 #include "amo.h"
 #include "wait.h"
 #include "coll.h"
+#include "maxloc.h"
 
 #include "../host/nvshmemx_init.h"
 

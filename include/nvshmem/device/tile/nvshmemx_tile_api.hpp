@@ -2,7 +2,7 @@
 /*
  * Tiles: tensors of one or two dimensions over symmetric memory, by a thread, a warp, a warpgroup or a block. Element
  * (i, j) of a tensor counts where start_coord + (i, j) is below boundary in each dimension that these tuples have;
- * empty tuples mask nothing. Masks are the same at all callers.
+ * empty tuples, and empty types that are none, mask nothing. Masks are the same at all callers.
  *
  *   tile_OP_reduce          every member calls. NVLS_ONE_SHOT_PULL_NBI: each gets the result in its dst, which need
  *                           not be symmetric; src and dst do not overlap. NVLS_TWO_SHOT_PUSH_NBI: member `root` writes
@@ -59,10 +59,12 @@ __host__ __device__ constexpr ptrdiff_t wsh_nv_extent(const Shape &shape, const 
     static_assert(cuda::std::tuple_size<Shape>::value <= 2, "tiles have one dimension or two");
     ptrdiff_t extent = wsh_nv_item<D>(shape, 1);
 
-    if constexpr (!cuda::std::is_empty<Tuple>::value && D < (int)cuda::std::tuple_size<Tuple>::value) {
-        ptrdiff_t left = wsh_nv_item<D>(boundary, 0) - wsh_nv_item<D>(start, 0);
+    if constexpr (!cuda::std::is_empty<Tuple>::value) { /* an empty type need not be a tuple: it has no size */
+        if constexpr (D < (int)cuda::std::tuple_size<Tuple>::value) {
+            ptrdiff_t left = wsh_nv_item<D>(boundary, 0) - wsh_nv_item<D>(start, 0);
 
-        return left < 0 ? 0 : left < extent ? left : extent;
+            return left < 0 ? 0 : left < extent ? left : extent;
+        }
     }
     return extent;
 }
