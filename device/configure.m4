@@ -45,6 +45,7 @@ for wsh_arch in $wsh_archs; do
     WSH_CUDA_CODES="$WSH_CUDA_CODES -gencode arch=compute_$wsh_arch,code=$wsh_code"
 done
 AC_SUBST([WSH_CUDA_CODES])
+AC_SUBST([WSH_CUDA_ARCHS], [$wsh_archs])
 AM_CONDITIONAL([WSH_HAVE_CODES], [test -n "$NVCC" && test -n "$WSH_CUDA_CODES"])
 
 # The CUDA runtime of libwarpshmem-ep's own; beside nvcc, or where the linker looks.

@@ -29,6 +29,7 @@ FILES = (
     ("libwarpshmem-ep.so.0", ".libs/libwarpshmem-ep.so.0", True, True),
     ("libnvshmem_host.so.3", "nvshmem/lib/libnvshmem_host.so.3", True, True),
     ("libnvshmem_device.bc", "libnvshmem_device.bc", False, False),
+    ("libnvshmem_device_sm_90.bc", "libnvshmem_device_sm_90.bc", False, False),
     ("libnvshmem_device.ltoir", "libnvshmem_device.ltoir", False, False),
     ("oshrun", "oshrun", True, True),
 )

@@ -42,6 +42,14 @@ expected()
             echo "nvshmem_${type}_$name"
         done
     done
+    for type in float double char schar short int long longlong uchar ushort uint ulong ulonglong int8 int16 int32 \
+        int64 uint8 uint16 uint32 uint64 size ptrdiff half bfloat16; do
+        for name in put put_nbi get get_nbi put_signal put_signal_nbi; do
+            echo "nvshmemx_qp_${type}_$name nvshmemx_qp_${type}_${name}_warp nvshmemx_qp_${type}_${name}_block"
+        done
+        echo "nvshmemx_qp_${type}_p nvshmemx_qp_${type}_g"
+    done
+    echo nvshmemx_qp_signal_op nvshmemx_qp_quiet nvshmemx_qp_fence_block nvshmemx_double2_maxloc_reduce_block
     echo nvshmemx_signal_op nvshmemx_mc_ptr nvshmem_half_p nvshmem_bfloat16_g nvshmem_uint64_atomic_fetch_xor
 }
 
@@ -52,6 +60,8 @@ if have llvm-nm; then
     expected | tr ' ' '\n' | sort -u | comm -23 - "$tap_dir/names" >"$tap_dir/missing"
     tap_check "$(expected | wc -w) names of $(wc -l <"$tap_dir/names")" test ! -s "$tap_dir/missing"
     tap_comment "$tap_dir/missing"
+    "$(tool llvm-nm)" "${library%.bc}_sm_90.bc" | sed -n 's/.* T //p' | sort >"$tap_dir/names_90"
+    tap_check "the same for 9.0 and newer" cmp -s "$tap_dir/names" "$tap_dir/names_90"
 else
     tap_skip "names" "no llvm-nm"
 fi
@@ -93,6 +103,7 @@ if [ -z "${WSH_TEST_LONG:-}" ]; then
     tap_skip "all of it assembled" "a minute; make check-long does"
 elif have llc; then
     assemble "all of it" "$library" "-c -O1"
+    assemble "all of it for 9.0" "${library%.bc}_sm_90.bc" "-c -O1"
 fi
 for module in llvmlite triton; do
     reader=$top_srcdir/test/nvshmem/read_bitcode.py

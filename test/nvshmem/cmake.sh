@@ -18,6 +18,18 @@ tap_check "make install of the folder" test "$status" = 0
 mv "$prefix" "$tap_dir/moved"
 cp -P "$top_builddir"/.libs/libwarpshmem.so* "$tap_dir/moved/lib/"
 
+# Bitcode by the names that packages look for: nvshmem4py, and those of NVSHMEM's wheel from 8.0 on.
+if [ -f "$top_builddir/libnvshmem_device.bc" ]; then
+    run_job 200 make -C "$top_builddir" install-nvshmemlibDATA prefix="$prefix" exec_prefix="$prefix" libdir="$prefix/lib"
+    mkdir -p "$tap_dir/moved/lib" && cp -P "$prefix"/lib/warpshmem/nvshmem/lib/* "$home/lib/"
+    for arch in 80 86 89 90 100 120; do
+        tap_check "libnvshmem_device_sm_$arch.bc" test -s "$home/lib/libnvshmem_device_sm_$arch.bc"
+    done
+    tap_check "9.0 and newer have their own" sh -c "! cmp -s '$home/lib/libnvshmem_device_sm_100.bc' '$home/lib/libnvshmem_device.bc'"
+else
+    tap_skip "bitcode by architecture" "no libnvshmem_device.bc"
+fi
+
 mkdir "$tap_dir/project"
 cp "$top_srcdir/test/nvshmem/host.cc" "$top_srcdir/test/nvshmem/check.h" "$tap_dir/project"
 cat >"$tap_dir/project/CMakeLists.txt" <<'END'

@@ -45,6 +45,13 @@ tap_check "a quarter of the time at most" test $((few * 4)) -le "$all"
 
 run_job 800 make -C "$top_builddir" device-library-tests
 tap_check "archive, LTO-IR and their programs" test "$status" = 0
+archs=$(sed -n 's/^WSH_CUDA_ARCHS = //p' "$top_builddir/Makefile")
+run_job 300 make -C "$top_builddir" device-library
+tap_check "LTO-IR by architecture: $archs" test "$status" = 0
+for arch in $archs; do
+    tap_check "LTO-IR for $arch" test -s "$top_builddir/libnvshmem_device_sm_$arch.ltoir"
+done
+tap_check "LTO-IR of all in one file" test -s "$top_builddir/libnvshmem_device.ltoir.fatbin"
 nm -C "$top_builddir/test/nvshmem/precompiled" >"$tap_dir/symbols" 2>/dev/null
 units=$(grep -c ' wsh_device_fill' "$tap_dir/symbols")
 tap_check "its unit and the library register: $units" test "$units" = 2

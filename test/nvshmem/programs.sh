@@ -79,6 +79,7 @@ by_nvcc()
         status=$(cat "$tap_dir/$name.status")
         cp "$tap_dir/$name.log" "$out"
         tap_check "nvcc -rdc=true $libs: $name" test "$status" = 0
+        tap_check "nvlink warns of nothing: $name" sh -c "! grep -q 'nvlink warning' '$out'"
         [ "$status" != 0 ] || run_program nvcc "$name" "$tap_dir/$name"
     done
 }

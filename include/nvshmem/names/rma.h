@@ -241,9 +241,9 @@ WSH_NV_KERNEL void nvshmemx_signal_counted_wait_until(const uint64_t *signal_add
 
 #endif
 
-#if defined __CUDACC__ && !defined WSH_NV_SYMBOLS
+#ifdef WSH_NV_KERNELS
 
-/* By a queue (nvshmemx_qp_create). No names for compilers of other languages. */
+/* By a queue (nvshmemx_qp_create). */
 #define WSH_NV_TYPED(NAME, TYPE)                                                                        \
     WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_put, putmem, TYPE)                                          \
     WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_put_nbi, putmem_nbi, TYPE)                                  \

@@ -40,13 +40,13 @@ foreach(_wsh_target nvshmem nvshmem_device)
 endforeach()
 
 # Collectives of CUDA sources with CUDA_SEPARABLE_COMPILATION come from the library of device code, where it was compiled
-# (make device-library): else it is an archive of nothing.
+# (make device-library): else it is an archive with nothing in it.
 set(_wsh_archive "${NVSHMEM_HOME}/lib/libnvshmem_device.a")
 set(_wsh_size 0)
 if(EXISTS "${_wsh_archive}")
     file(SIZE "${_wsh_archive}" _wsh_size)
 endif()
-if(_wsh_size GREATER 1000 AND NOT TARGET warpshmem::device)
+if(_wsh_size GREATER 100000 AND NOT TARGET warpshmem::device)
     add_library(warpshmem::device STATIC IMPORTED)
     set_target_properties(warpshmem::device PROPERTIES
         IMPORTED_LOCATION "${_wsh_archive}"

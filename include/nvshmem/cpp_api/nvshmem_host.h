@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For programs that include it by this path. */
+#ifndef WSH_NV_CPP_API_NVSHMEM_HOST_H
+#define WSH_NV_CPP_API_NVSHMEM_HOST_H
+
+#include "../nvshmem_host.h"
+
+#endif
