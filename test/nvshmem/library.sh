@@ -24,15 +24,39 @@ fi
 grep -vE '^nvshmem(x|id)?_' "$tap_dir/exported" >"$out"
 tap_check "no other names" test ! -s "$out"
 
+# What programs and plug-ins bind of NVSHMEM's log, in its sizes: a program has a copy of a variable that it names.
+readelf -sW --dyn-syms "$library" | awk '$4 == "OBJECT" { sub(/@.*/, "", $8); print $8, $3 }' | sort -u >"$out"
+for variable in nvshmem_debug_file:8 nvshmem_debug_level:4 nvshmem_debug_mask:8 nvshmem_debug_output_lock:40 \
+    nvshmem_error:8 nvshmem_nvtx_options:4 nvshmem_options:4 nvshmem_selected_device_transport:4; do
+    tap_check "variable $variable" grep -qx "${variable%:*} ${variable#*:}" "$out"
+done
+cat >"$tap_dir/log.c" <<'END'
+extern int nvshmem_debug_level;
+void nvshmem_debug_log(int level, unsigned long flags, const char *where, int line, const char *format, ...);
+int main(void)
+{
+    nvshmem_debug_log(2, 1, "place", 7, "not %s", "yet");
+    nvshmem_debug_level = 2;
+    nvshmem_debug_log(2, 1, "place", 7, "a %s", "line");
+    return 0;
+}
+END
+if ${CC:-cc} -o "$tap_dir/log" "$tap_dir/log.c" "$library" "-Wl,-rpath,$(dirname "$library")" "-Wl,-rpath-link,$top_builddir/.libs"; then
+    run_job 30 "$tap_dir/log"
+    tap_check "a program's log by NVSHMEM's level" test "$status $(grep -c 'place:7: a line' "$err") $(grep -c yet "$err")" = "0 1 0"
+else
+    tap_fail "a program's log by NVSHMEM's level" "it does not link"
+fi
+
 # What NVIDIA's has, where the wheel is (signatures.sh).
 fake=
 theirs=$(ls "${WSH_NVSHMEM_HEADERS:-$top_builddir/test/nvshmem/wheel/nvidia/nvshmem/include}"/../lib/libnvshmem_host.so.3 2>/dev/null)
 if [ -n "$theirs" ]; then
-    nm -D --defined-only "$theirs" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | grep -vE '^nvshmem_debug_|signal_counted_reset' |
+    nm -D --defined-only "$theirs" | awk '$2 ~ "[TBDR]" { sub(/@.*/, "", $3); print $3 }' |
         sort | comm -23 - "$tap_dir/exported" >"$out"
-    tap_check "all functions of NVIDIA's" test ! -s "$out"
+    tap_check "all functions and variables of NVIDIA's" test ! -s "$out"
 else
-    tap_skip "all functions of NVIDIA's" "no wheel of NVSHMEM (WSH_NVSHMEM_HEADERS, make check-long)"
+    tap_skip "all functions and variables of NVIDIA's" "no wheel of NVSHMEM (WSH_NVSHMEM_HEADERS, make check-long)"
 fi
 
 # job N GPU: so many processes
