@@ -16,17 +16,7 @@ SHMEM_DEVICE_SYMMETRIC_SIZE=64M
 TRITON_CACHE_DIR=$tap_dir/cache
 export PYTHONPATH WARPSHMEM_LIBRARY_DIR SHMEM_DEVICE_SYMMETRIC_SIZE TRITON_CACHE_DIR
 
-# PEs that share a GPU take turns of milliseconds without MPS.
-CUDA_VISIBLE_DEVICES=$(nvidia-smi -L | sed -n 's/^GPU \([0-9]*\):.*/\1/p' | head -n 1)
-export CUDA_VISIBLE_DEVICES
-if command -v nvidia-cuda-mps-control >/dev/null; then
-    CUDA_MPS_PIPE_DIRECTORY=$tap_dir/mps CUDA_MPS_LOG_DIRECTORY=$tap_dir/mps
-    CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-8}
-    export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY CUDA_DEVICE_MAX_CONNECTIONS
-    mkdir "$tap_dir/mps"
-    nvidia-cuda-mps-control -d && trap 'echo quit | nvidia-cuda-mps-control >/dev/null 2>&1; rm -rf "$tap_dir"' EXIT
-    export CUDA_VISIBLE_DEVICES=0
-fi
+. "$top_srcdir/test/common/one_gpu.sh"
 
 # run_python NAME MODULE LINE FILE: with 2 and 4 PEs, each of which prints the line.
 run_python()
