@@ -21,6 +21,9 @@ WSH_ENV(device_max, SIZE, "SHMEM_DEVICE_SYMMETRIC_MAX", "0", "NVSHMEM_MAX_MEMORY
 WSH_ENV(free_later, BOOL, "SHMEM_FREE_LATER", "0", "",
         "shmem_free, shmemx_free_device and nvshmem_free meet nobody, as shmemx_free_later: for programs that call "
         "them in destructors; memory is free when all PEs have freed it")
+WSH_ENV(nvidia_code, BOOL, "SHMEM_NVIDIA_DEVICE_CODE", "0", "",
+        "start programs in which NVIDIA's library of device code is linked, as torch with its NVSHMEM backend: "
+        "routines of the host and on streams serve them, but their own kernels that call NVSHMEM fail")
 WSH_ENV(disable_vmm, BOOL, "SHMEM_DISABLE_CUDA_VMM", "0", "NVSHMEM_DISABLE_CUDA_VMM",
         "share device memory with peers through CUDA IPC instead of the driver's virtual memory management")
 WSH_ENV(device_pull, BOOL, "SHMEM_DEVICE_PULL", "1", "",

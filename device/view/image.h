@@ -64,6 +64,9 @@ int wsh_device_stream_wait(const char *routine, void *stream);
 /* Whether this is device memory of the job: of its device heap, or a buffer registered by all PEs. */
 int wsh_device_holds(const void *ptr);
 
+/* SHMEM_NVIDIA_DEVICE_CODE, once the library has started. */
+int wsh_device_nvidia_code(void);
+
 /* Writes this line about a call that is refused. */
 void wsh_device_say(const char *line);
 

@@ -197,6 +197,11 @@ int wsh_device_holds(const void *ptr)
     return wsh_job.device.attached && wsh_ranges_find(wsh_job.heap.device, ptr, 1) >= 0;
 }
 
+int wsh_device_nvidia_code(void)
+{
+    return wsh_job.env.nvidia_code;
+}
+
 void wsh_device_say(const char *line)
 {
     wsh_error("%s", line);

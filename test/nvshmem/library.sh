@@ -128,6 +128,12 @@ fi
 # A binary with NVIDIA's device code inside; NVIDIA's library beside ours (another one by its name).
 run_job 30 python3 -c "import ctypes; nv = ctypes.CDLL('$library'); nv.nvshmem_init(); nv.nvshmemid_init_status()"
 tap_check "device code of NVIDIA's ends with a line" test "$status $(grep -c 'device code of NVIDIA' "$err")" = "1 1"
+run_job 30 env SHMEM_NVIDIA_DEVICE_CODE=1 python3 -c "import ctypes; nv = ctypes.CDLL('$library'); level = ctypes.c_int()
+assert nv.nvshmemid_init_status() == 0
+assert nv.nvshmemid_hostlib_init_attr(2, ctypes.byref(level), 0, None, 0, 0, None) == 0 and level.value == 2
+assert nv.nvshmemid_init_status() == 2 and nv.nvshmem_n_pes() == 1
+nv.nvshmemid_hostlib_finalize(None, None)"
+tap_check "SHMEM_NVIDIA_DEVICE_CODE=1 starts it" test "$status" = 0
 run_job 30 python3 -c "import ctypes; nv = ctypes.CDLL('$library'); nv.nvshmem_init()
 nv.nvshmemx_quiet_on_stream(ctypes.c_void_p(None))"
 tap_check "a stream without a GPU ends with a line" test "$status $(grep -c 'on a stream: ' "$err")" = "1 1"
