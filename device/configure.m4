@@ -46,6 +46,11 @@ for wsh_arch in $wsh_archs; do
 done
 AC_SUBST([WSH_CUDA_CODES])
 AC_SUBST([WSH_CUDA_ARCHS], [$wsh_archs])
+wsh_bitcode_90=no
+for wsh_arch in $wsh_archs; do
+    AS_CASE([$wsh_arch], [9*|1[[0-9]][[0-9]]*], [wsh_bitcode_90=yes])
+done
+AM_CONDITIONAL([WSH_HAVE_BITCODE_90], [test "x$wsh_have_bitcode$wsh_bitcode_90" = xyesyes])
 AM_CONDITIONAL([WSH_HAVE_CODES], [test -n "$NVCC" && test -n "$WSH_CUDA_CODES"])
 
 # The CUDA runtime of libwarpshmem-ep's own; beside nvcc, or where the linker looks.

@@ -60,8 +60,12 @@ if have llvm-nm; then
     expected | tr ' ' '\n' | sort -u | comm -23 - "$tap_dir/names" >"$tap_dir/missing"
     tap_check "$(expected | wc -w) names of $(wc -l <"$tap_dir/names")" test ! -s "$tap_dir/missing"
     tap_comment "$tap_dir/missing"
-    "$(tool llvm-nm)" "${library%.bc}_sm_90.bc" | sed -n 's/.* T //p' | sort >"$tap_dir/names_90"
-    tap_check "the same for 9.0 and newer" cmp -s "$tap_dir/names" "$tap_dir/names_90"
+    if [ -f "${library%.bc}_sm_90.bc" ]; then
+        "$(tool llvm-nm)" "${library%.bc}_sm_90.bc" | sed -n 's/.* T //p' | sort >"$tap_dir/names_90"
+        tap_check "the same for 9.0 and newer" cmp -s "$tap_dir/names" "$tap_dir/names_90"
+    else
+        tap_skip "the same for 9.0 and newer" "configured for older GPUs alone"
+    fi
 else
     tap_skip "names" "no llvm-nm"
 fi
@@ -103,7 +107,7 @@ if [ -z "${WSH_TEST_LONG:-}" ]; then
     tap_skip "all of it assembled" "a minute; make check-long does"
 elif have llc; then
     assemble "all of it" "$library" "-c -O1"
-    assemble "all of it for 9.0" "${library%.bc}_sm_90.bc" "-c -O1"
+    [ ! -f "${library%.bc}_sm_90.bc" ] || assemble "all of it for 9.0" "${library%.bc}_sm_90.bc" "-c -O1"
 fi
 for module in llvmlite triton; do
     reader=$top_srcdir/test/nvshmem/read_bitcode.py

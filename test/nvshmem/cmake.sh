@@ -25,7 +25,8 @@ if [ -f "$top_builddir/libnvshmem_device.bc" ]; then
     for arch in 80 86 89 90 100 120; do
         tap_check "libnvshmem_device_sm_$arch.bc" test -s "$home/lib/libnvshmem_device_sm_$arch.bc"
     done
-    tap_check "9.0 and newer have their own" sh -c "! cmp -s '$home/lib/libnvshmem_device_sm_100.bc' '$home/lib/libnvshmem_device.bc'"
+    [ ! -f "$top_builddir/libnvshmem_device_sm_90.bc" ] || tap_check "9.0 and newer have their own" \
+        sh -c "! cmp -s '$home/lib/libnvshmem_device_sm_100.bc' '$home/lib/libnvshmem_device.bc'"
 else
     tap_skip "bitcode by architecture" "no libnvshmem_device.bc"
 fi
