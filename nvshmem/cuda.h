@@ -92,7 +92,7 @@ static inline int cuLibraryGetModule(CUmodule *module, CUlibrary library)
     return get ? get(module, library) : cudaErrorUnknown;
 }
 
-/* By the driver: any unit's kernel. */
+/* By the driver: any module's kernel. */
 static inline int cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel, void **args)
 {
     struct {

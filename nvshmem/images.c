@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The images of nvshmem/kernels.cu as bytes, their table, and their registration as a unit with device code. */
+/* The images of nvshmem/kernels.cu as bytes, their table, and their registration as a module with device code. */
 #include "device/view/image.h"
 #include "nvshmem/kernels.h"
 
@@ -37,20 +37,20 @@ static struct wsh_device_kernel kernels[] = {WSH_IMAGE_KERNELS(IMAGE_KERNEL)};
 
 struct wsh_device_image wsh_image = {"libnvshmem_host", parts, PARTS, kernels, WSH_IMAGE_N, NULL, NULL, NULL};
 
-static int image_fill(const struct wsh_device *view)
+static int image_fill(const struct wsh_device *state)
 {
-    return wsh_device_image_fill(&wsh_image, view);
+    return wsh_device_image_fill(&wsh_image, state);
 }
 
-static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_device), image_fill,
+static const struct wsh_device_module module = {WSH_DEVICE_ABI, sizeof(struct wsh_device), image_fill,
                                             "libnvshmem_host", NULL};
 
 static void __attribute__((constructor)) image_register(void)
 {
-    wsh_device_register(&unit);
+    wsh_device_register(&module);
 }
 
 static void __attribute__((destructor)) image_unregister(void)
 {
-    wsh_device_unregister(&unit);
+    wsh_device_unregister(&module);
 }

@@ -6,7 +6,7 @@
 
 const struct wsh_device_ops *wsh_device_current = &wsh_device_none;
 
-static int none_look(const struct wsh_job *job)
+static int none_poll_errors(const struct wsh_job *job)
 {
     (void)job;
     return 0;
@@ -48,7 +48,7 @@ static int none_write(const struct wsh_job *job, void *at, const void *from, siz
     return -EIO;
 }
 
-static int none_pads_clear(const struct wsh_job *job, char *at, size_t len)
+static int none_sync_areas_clear(const struct wsh_job *job, char *at, size_t len)
 {
     (void)job;
     (void)at;
@@ -119,7 +119,7 @@ static void none_signal_release(struct wsh_tctx *tctx, const struct wsh_sig *sig
 }
 
 const struct wsh_device_ops wsh_device_none = {
-    .look = none_look,
+    .poll_errors = none_poll_errors,
     .watch = none_watch,
     .watch_also = none_watch_also,
     .quiet = none_quiet,
@@ -127,7 +127,7 @@ const struct wsh_device_ops wsh_device_none = {
     .team_come = none_team,
     .team_gone = none_team,
     .write = none_write,
-    .pads_clear = none_pads_clear,
+    .sync_areas_clear = none_sync_areas_clear,
     .counters_show = none_counters_show,
     .holds = none_holds,
     .free = none_free,

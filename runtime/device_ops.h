@@ -14,7 +14,7 @@ struct wsh_team;
 
 struct wsh_device_ops {
     /* Prints what device code has reported, in one line; -EIO: a call was refused, so that the job must end. Cheap. */
-    int (*look)(const struct wsh_job *job);
+    int (*poll_errors)(const struct wsh_job *job);
     /* Checks that the threads which kernels wait for are alive; by whoever waits. */
     void (*watch)(void);
     /* For the report of a wait: the call of the CUDA driver that has lasted longest, after "; ", or "". */
@@ -29,7 +29,7 @@ struct wsh_device_ops {
 
     /* Writes to this PE's device memory, and waits for it; zeroes a part of the memory of teams. 0 or -EIO (logged). */
     int (*write)(const struct wsh_job *job, void *at, const void *from, size_t len);
-    int (*pads_clear)(const struct wsh_job *job, char *at, size_t len);
+    int (*sync_areas_clear)(const struct wsh_job *job, char *at, size_t len);
     /* Kernels may put to the queue pairs that count for these counters, or not any more. 0 or a logged error. */
     int (*counters_show)(struct wsh_job *job, uint32_t first, uint32_t n, bool here);
 

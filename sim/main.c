@@ -62,15 +62,15 @@ static void json_print(const struct sim_call *call, double mean, size_t most, do
         "\"most_us\": %.3f, \"network_messages\": %.1f, \"network_acks\": %.1f, \"network_writes\": %.1f, "
         "\"network_bytes\": %.0f, \"host_stores\": %.1f, \"pad_bytes\": %zu, \"engine_bytes_mean\": %.0f, "
         "\"engine_bytes_most\": %zu, \"window\": %u, \"nic_queue\": %u, \"completion_queue\": %u, "
-        "\"receives\": %u, \"rnr\": %llu, \"refused\": %llu, \"parked\": %u, \"events\": %llu, \"took_s\": "
+        "\"receives\": %u, \"rnr\": %llu, \"refused\": %llu, \"deferred\": %u, \"events\": %llu, \"took_s\": "
         "%.2f, "
         "\"resident_mib\": %.0f}\n",
         call->work->name, sim.n_pes, sim.n_full, sim.n_hosts, sim.set.per_host, sim.set.nics, call->len,
         rounds, (unsigned long long)sim.set.seed, call->us[rounds / 2], call->us[0], call->us[rounds - 1],
         (double)c->messages / rounds, (double)c->acks / rounds, (double)c->writes / rounds,
-        (double)c->bytes / rounds, (double)c->locals / rounds, sim.pe[0].coll.pad.len, mean, most, sim.window,
-        c->nic_queue, c->cq, c->receives, (unsigned long long)c->rnr, (unsigned long long)c->refused,
-        c->parked, (unsigned long long)c->events, took, resident_mib());
+        (double)c->bytes / rounds, (double)c->locals / rounds, sim.pe[0].coll.area.len, mean, most,
+        sim.window, c->nic_queue, c->cq, c->receives, (unsigned long long)c->rnr,
+        (unsigned long long)c->refused, c->deferred, (unsigned long long)c->events, took, resident_mib());
 }
 
 static void table_print(const struct sim_call *call, double mean, size_t most, double took)

@@ -49,18 +49,18 @@ int sim_mirror_block(const struct sim_reflection *reflection, int block)
     return (block / down + columns * sim.set.per_host + across) % across * down + block % down;
 }
 
-/* Words of the pad by number of the writer; others are the same for all. */
+/* Words of the sync area by number of the writer; others are the same for all. */
 static size_t word_turned(size_t off, const struct sim_pe *giver, const struct sim_pe *target)
 {
-    const struct wsh_pad *pad = &giver->coll.pad;
+    const struct wsh_sync_area *area = &giver->coll.area;
     size_t n = (size_t)sim.n_pes, start, row, word;
 
-    if (off >= pad->blocks && off < pad->blocks + 2 * n * sizeof(uint64_t)) {
-        start = pad->blocks;
+    if (off >= area->blocks && off < area->blocks + 2 * n * sizeof(uint64_t)) {
+        start = area->blocks;
         row = n;
-    } else if (off >= pad->sync && off < pad->sync + 2 * (size_t)pad->sync_words * sizeof(uint64_t)) {
-        start = pad->sync;
-        row = (size_t)pad->sync_words;
+    } else if (off >= area->sync && off < area->sync + 2 * (size_t)area->sync_words * sizeof(uint64_t)) {
+        start = area->sync;
+        row = (size_t)area->sync_words;
     } else {
         return off;
     }
@@ -83,12 +83,12 @@ static struct sim_reflection reflection_of(const struct sim_op *op)
         &sim.pe[sim.host[giver->host].first + target->number - sim.host[target->host].first]};
 }
 
-static char *word_place(char *word, const struct sim_op *op)
+static char *word_address(char *word, const struct sim_op *op)
 {
     const struct sim_reflection reflection = reflection_of(op);
     size_t off = (size_t)(word - op->target->heap);
 
-    if (off < op->target->coll.pad.len || !mirrored->work->reflect->word)
+    if (off < op->target->coll.area.len || !mirrored->work->reflect->word)
         return reflection.sink->heap + word_turned(off, op->source, op->target);
     return reflection.sink->heap + mirrored->work->reflect->word(&reflection, off);
 }
@@ -104,7 +104,7 @@ static struct sim_op *message_turned(struct sim_op *op, struct sim_pe *source, s
     turned->of = op;
     turned->source = source;
     turned->target = sink;
-    turned->word = op->word ? word_place(op->word, op) : NULL;
+    turned->word = op->word ? word_address(op->word, op) : NULL;
     return turned;
 }
 
@@ -122,7 +122,7 @@ void sim_mirror_packet(struct sim_packet *packet)
     packet->to = sink;
     packet->mirrored = true;
     if (packet->word)
-        packet->word = word_place(packet->word, packet->op);
+        packet->word = word_address(packet->word, packet->op);
     if (packet->kind == SIM_MESSAGE)
         packet->op = message_turned(packet->op, source, sink);
 }
@@ -138,14 +138,14 @@ void sim_mirror_land(const struct sim_op *op, size_t at, size_t len)
 
 static void torus_make(const struct sim_call *call)
 {
-    const struct wsh_coll_ask ask = {
+    const struct wsh_coll_request request = {
         WSH_COLL_ALLTOALL,          sim.n_pes, call->len, sim.pe[0].heap + call->dest,
         sim.pe[0].heap + call->src, call->len};
     int across = wsh_choice_across(sim.n_pes);
 
     sim.torus.across = sim.n_hosts;
     sim.torus.down = 1;
-    if (strcmp(call->work->name, "alltoall") || wsh_coll_choose(&sim.pe[0].team, &ask) != WSH_ALGO_GRID)
+    if (strcmp(call->work->name, "alltoall") || wsh_coll_choose(&sim.pe[0].team, &request) != WSH_ALGO_GRID)
         return;
     if (across % sim.set.per_host)
         refuse("the rows of this alltoall's grid do not hold whole hosts: give another number of PEs");

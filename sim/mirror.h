@@ -24,7 +24,7 @@ struct sim_reflection {
 struct sim_reflect {
     void (*data)(const struct sim_reflection *reflection, size_t off, const char *from, size_t len);
     size_t (*word)(const struct sim_reflection *reflection,
-                   size_t off); /* in the sink; NULL: the pad's alone */
+                   size_t off); /* in the sink; NULL: the sync area's alone */
 };
 
 /* Chooses sim.set.full hosts; all where that is 0. Ends the program where the call has no such run. */

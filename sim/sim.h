@@ -36,7 +36,7 @@ struct sim_op {
     uint32_t left;      /* segments under way, and messages */
     bool fast;
     struct sim_op *of; /* of a message that has come back (mirror.h): what it is the like of */
-    bool tally;        /* a counted put of one write: the target adds 1 to the word */
+    bool counts;       /* a counted put of one write: the target adds 1 to the word */
     char copy[];       /* of short data */
 };
 
@@ -67,7 +67,7 @@ struct sim_out {
     struct sim_ctx *ctx;
     struct sim_pe *peer;
     bool waiting;
-    struct sim_out *next; /* in pe->parked */
+    struct sim_out *next; /* in pe->deferred */
     struct wsh_srd_names named[];
 };
 
@@ -92,7 +92,7 @@ struct sim_pe {
     int number, host;
     bool blocked, waking;
     bool stirred; /* something has happened to it since it last looked */
-    bool looks;   /* at memory of other PEs of its host */
+    bool polls;   /* at memory of other PEs of its host */
     bool over;    /* its program has ended */
     struct sim_fiber fiber;
     struct wsh_team team;
@@ -102,7 +102,7 @@ struct sim_pe {
     char *heap;
     struct sim_packet *cq, **cq_end;  /* completions to look at */
     uint32_t n_cq, n_ops, n_receives; /* receives: messages held */
-    struct sim_out *parked;
+    struct sim_out *deferred;
     struct sim_in *acks;
     unsigned next_nic;
     size_t bytes; /* of the engine's state */
@@ -117,7 +117,7 @@ struct sim_pe {
 
 struct sim_host {
     int first, n;     /* PEs */
-    int lookers;      /* PEs that look at memory of others */
+    int pollers;      /* PEs that look at memory of others */
     bool full;        /* its PEs run; else it is mirrored */
     sim_time last_in; /* to the call that runs */
 };
@@ -136,7 +136,7 @@ struct sim_nic {
 /* What a run has counted. */
 struct sim_counts {
     uint64_t messages, acks, writes, reads, bytes, locals, events, refused, rnr;
-    uint32_t nic_queue, cq, parked, receives; /* the longest */
+    uint32_t nic_queue, cq, deferred, receives; /* the longest */
     size_t engine_bytes, engine_bytes_most;
 };
 
@@ -172,9 +172,9 @@ struct sim {
 
 extern struct sim sim;
 
-/* With so many bytes of symmetric memory behind the pad of a team. Ends the program where there is no memory. */
+/* With so many bytes of symmetric memory behind the sync area of a team. Ends the program where there is no memory. */
 void sim_open(const struct sim_options *set, size_t data_len);
-size_t sim_pad_len(int n_pes, int per_host);
+size_t sim_area_len(int n_pes, int per_host);
 void sim_close(void);
 /* What the job says of the PE that runs from now on. */
 void sim_enter(const struct sim_pe *pe);

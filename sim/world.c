@@ -120,14 +120,14 @@ static enum wsh_algo algo_forced(void)
     exit(2);
 }
 
-enum wsh_algo __real_wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_ask *ask);
-enum wsh_algo __wrap_wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_ask *ask);
+enum wsh_algo __real_wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_request *request);
+enum wsh_algo __wrap_wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_request *request);
 
-enum wsh_algo __wrap_wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_ask *ask)
+enum wsh_algo __wrap_wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_request *request)
 {
-    if (sim.algo != WSH_ALGOS && !strcmp(wsh_choice_routine(ask->routine), sim.set.program))
+    if (sim.algo != WSH_ALGOS && !strcmp(wsh_choice_routine(request->routine), sim.set.program))
         return sim.algo;
-    return __real_wsh_coll_choose(team, ask);
+    return __real_wsh_coll_choose(team, request);
 }
 
 static void coll_make(struct sim_pe *pe)
@@ -160,11 +160,11 @@ static void pe_make(struct sim_pe *pe, int number)
         sim_next_random(&pe->random);
 }
 
-size_t sim_pad_len(int n_pes, int per_host)
+size_t sim_area_len(int n_pes, int per_host)
 {
     int hosts = (n_pes + per_host - 1) / per_host;
 
-    return wsh_pad_layout(n_pes, hosts < n_pes ? hosts : n_pes, hosts == n_pes).len;
+    return wsh_sync_area_layout(n_pes, hosts < n_pes ? hosts : n_pes, hosts == n_pes).len;
 }
 
 void sim_open(const struct sim_options *set, size_t data_len)
@@ -173,7 +173,7 @@ void sim_open(const struct sim_options *set, size_t data_len)
     sim.algo = algo_forced();
     limits_set();
     hosts_make();
-    sim.heap_len = (sim_pad_len(set->pes, set->per_host) + data_len + 8191) & ~(size_t)4095;
+    sim.heap_len = (sim_area_len(set->pes, set->per_host) + data_len + 8191) & ~(size_t)4095;
     sim.heaps = map_pages((size_t)set->pes * sim.heap_len);
     sim.stacks = map_pages((size_t)set->pes * set->stack);
     job_make();

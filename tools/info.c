@@ -73,7 +73,7 @@ static void print_devs(const char *what, const struct wsh_topo_dev *dev, int n, 
 {
     for (int i = 0; i < n; i++)
         printf(parsable ? "%s:%d:%s:%s:%d\n" : "%s %-2d %-16s %s NUMA node %d\n", what, i, dev[i].name,
-               dev[i].pci, dev[i].place.numa);
+               dev[i].pci, dev[i].location.numa);
 }
 
 static int topology_load(const struct view *view, struct wsh_env *env, struct wsh_topo *topo)
@@ -114,7 +114,7 @@ static void print_map_line(int pe, const struct wsh_topo *topo, const struct wsh
     for (int i = 0; i < rails->n; i++)
         printf("%s%s", i ? "," : "", topo->nic[rails->rail[i].nic].name);
     for (int i = 0; i < rails->n; i++)
-        printf("%s%s", i ? "," : ":", wsh_topo_far_word(rails->rail[i].far));
+        printf("%s%s", i ? "," : ":", wsh_topo_distance_word(rails->rail[i].distance));
     puts(rails->n ? "" : ":");
 }
 
@@ -124,22 +124,22 @@ static void print_map_rows(int pe, const struct wsh_topo *topo, const struct wsh
 
     if (rails->gpu >= 0)
         snprintf(work, sizeof work, "GPU %d %s, node %d", rails->gpu, topo->gpu[rails->gpu].pci,
-                 topo->gpu[rails->gpu].place.numa);
+                 topo->gpu[rails->gpu].location.numa);
     for (int i = 0; i < rails->n; i++) {
         const struct wsh_topo_dev *nic = &topo->nic[rails->rail[i].nic];
         char number[16];
 
         snprintf(number, sizeof number, "%d", pe);
         printf("%-4s %-28s %-5d %-16s %-14s %-5d %s\n", i ? "" : number, i ? "" : work, i, nic->name,
-               nic->pci, nic->place.numa, wsh_topo_far_word(rails->rail[i].far));
+               nic->pci, nic->location.numa, wsh_topo_distance_word(rails->rail[i].distance));
     }
 }
 
-static void print_far_words(unsigned seen)
+static void print_distance_words(unsigned seen)
 {
-    for (int far = 0; far < WSH_FARS; far++)
-        if (seen >> far & 1)
-            printf("%s: %s\n", wsh_topo_far_word(far), wsh_topo_far_help(far));
+    for (int distance = 0; distance < WSH_DISTANCES; distance++)
+        if (seen >> distance & 1)
+            printf("%s: %s\n", wsh_topo_distance_word(distance), wsh_topo_distance_help(distance));
 }
 
 /* Each PE's own choice, as it makes it in a job where the PEs have not exchanged their GPUs. */
@@ -158,10 +158,10 @@ static int print_map(const struct view *view, const struct wsh_env *env, const s
                    "distance");
         (view->parsable ? print_map_line : print_map_rows)(local.rank, topo, &rails);
         for (int i = 0; i < rails.n; i++)
-            seen |= 1U << rails.rail[i].far;
+            seen |= 1U << rails.rail[i].distance;
     }
     if (!view->parsable)
-        print_far_words(seen);
+        print_distance_words(seen);
     return 0;
 }
 

@@ -109,7 +109,8 @@ static void print_parts(const struct wsh_tables_job *job)
     print_part("addresses of NICs",
                tcp ? "none: sockets at first use" : "a NIC that works with one of this PE",
                tcp ? 0 : (double)peers * (double)(numbers[NICS].value * WSH_EFA_PROVIDER_NIC));
-    print_part("pads of teams", "a PE, in memory that peers write to", (double)wsh_tables_pads(job));
+    print_part("sync areas of teams", "a PE, in memory that peers write to",
+               (double)wsh_tables_sync_areas(job));
 }
 
 static void print_rest(const struct wsh_tables_job *job, double reserved)

@@ -20,7 +20,7 @@
 #define SMALL_SHM (256 * MIB)
 
 /* Files and variables by which a surrounding is known. */
-static void place_note(const struct wsh_info *info)
+static void limits_note(const struct wsh_info *info)
 {
     const char *job = wsh_env_foreign("SLURM_JOB_ID"), *container = wsh_env_foreign("container");
     bool pod = wsh_env_foreign("KUBERNETES_SERVICE_HOST");
@@ -157,7 +157,7 @@ int wsh_info_limits(const struct wsh_info *info)
 {
     int bad = 0;
 
-    place_note(info);
+    limits_note(info);
     bad |= memory_check(info);
     bad |= processors_check(info);
     bad |= shm_check(info);

@@ -88,8 +88,8 @@ static _Noreturn void reader_run(struct reading *reading, const char *xml)
 static bool dev_is_sound(const struct wsh_topo_dev *dev)
 {
     return memchr(dev->name, 0, sizeof dev->name) && memchr(dev->pci, 0, sizeof dev->pci) &&
-           memchr(dev->uuid, 0, sizeof dev->uuid) && dev->place.n_bridges >= 0 &&
-           dev->place.n_bridges <= WSH_TOPO_BRIDGES;
+           memchr(dev->uuid, 0, sizeof dev->uuid) && dev->location.n_bridges >= 0 &&
+           dev->location.n_bridges <= WSH_TOPO_BRIDGES;
 }
 
 /* What a reader with damaged memory leaves may be anything. */

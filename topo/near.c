@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Devices without a NUMA node hang at a package, and are near to all of its nodes. */
-static bool is_at(const struct wsh_topo_place *node, const struct wsh_topo_place *dev)
+static bool is_at(const struct wsh_topo_location *node, const struct wsh_topo_location *dev)
 {
     return dev->numa >= 0 ? node->numa == dev->numa : dev->package >= 0 && node->package == dev->package;
 }
@@ -17,7 +17,7 @@ void wsh_topo_near(const struct wsh_topo *topo, const struct wsh_topo_rails *rai
     CPU_ZERO(near);
     for (int i = 0; i < rails->n; i++)
         for (int k = 0; k < topo->numa_nodes && k < WSH_TOPO_NODES; k++)
-            if (is_at(&topo->node[k], &nic[rails->rail[i].nic].place))
+            if (is_at(&topo->node[k], &nic[rails->rail[i].nic].location))
                 CPU_OR(near, near, &topo->cpus[k]);
 }
 

@@ -7,14 +7,14 @@
 
 #include <stdint.h>
 
-enum wsh_far wsh_nicmap_far(const struct wsh_topo_place *a, const struct wsh_topo_place *b);
+enum wsh_distance wsh_nicmap_distance(const struct wsh_topo_location *a, const struct wsh_topo_location *b);
 
-struct wsh_nicmap_ask {
+struct wsh_nicmap_request {
     const struct wsh_topo_dev *nic;
     int n_nics;      /* <= WSH_TOPO_NICS */
     uint64_t usable; /* bit i: nic[i] may be used */
-    const struct wsh_topo_place *const
-        *pe; /* [n_pes] where each PE works: its GPU's place or its processors' */
+    const struct wsh_topo_location *const
+        *pe; /* [n_pes] where each PE works: its GPU's location or its processors' */
     int n_pes;
     int per_pe; /* NICs of each PE, 1 to WSH_TOPO_RAILS, or 0: automatic */
 };
@@ -25,6 +25,6 @@ struct wsh_nicmap_ask {
  * number, farther NICs fill up what the nearest cannot give. The result does not depend on the order of `nic`.
  * 0 or -ENOMEM.
  */
-int wsh_nicmap_make(const struct wsh_nicmap_ask *ask, struct wsh_topo_rails *rails);
+int wsh_nicmap_make(const struct wsh_nicmap_request *request, struct wsh_topo_rails *rails);
 
 #endif

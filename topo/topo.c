@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds NICs, GPUs and their places in hwloc's tree. */
+/* Finds NICs, GPUs and their locations in hwloc's tree. */
 #define _GNU_SOURCE
 #include "topo/topo.h"
 
@@ -16,7 +16,7 @@
 #define VENDOR_NVIDIA 0x10de
 #define CLASS_DISPLAY 0x03 /* PCI base class: display controllers, 3D ones too */
 
-static const struct wsh_topo_place nowhere = {.numa = -1, .package = -1, .root = -1};
+static const struct wsh_topo_location nowhere = {.numa = -1, .package = -1, .root = -1};
 
 static int objs_count(hwloc_topology_t tree, hwloc_obj_type_t type)
 {
@@ -43,18 +43,18 @@ static hwloc_obj_t obj_around(hwloc_topology_t tree, hwloc_obj_type_t type, hwlo
     return NULL;
 }
 
-static struct wsh_topo_place place_of_set(hwloc_topology_t tree, hwloc_const_cpuset_t set)
+static struct wsh_topo_location location_of_set(hwloc_topology_t tree, hwloc_const_cpuset_t set)
 {
-    struct wsh_topo_place place = nowhere;
+    struct wsh_topo_location location = nowhere;
     hwloc_obj_t numa, package;
 
     if (!set || wsh_hwloc.bitmap_iszero(set))
-        return place;
+        return location;
     numa = obj_around(tree, HWLOC_OBJ_NUMANODE, set);
     package = obj_around(tree, HWLOC_OBJ_PACKAGE, set);
-    place.numa = numa ? (int)numa->os_index : -1;
-    place.package = package ? (int)package->logical_index : -1;
-    return place;
+    location.numa = numa ? (int)numa->os_index : -1;
+    location.package = package ? (int)package->logical_index : -1;
+    return location;
 }
 
 /* Devices have none of their own: those of what they hang at. */
@@ -65,17 +65,17 @@ static hwloc_const_cpuset_t cpus_of(hwloc_obj_t obj)
     return obj ? obj->cpuset : NULL;
 }
 
-static struct wsh_topo_place place_of_pci(hwloc_topology_t tree, hwloc_obj_t pci)
+static struct wsh_topo_location location_of_pci(hwloc_topology_t tree, hwloc_obj_t pci)
 {
-    struct wsh_topo_place place = place_of_set(tree, cpus_of(pci));
+    struct wsh_topo_location location = location_of_set(tree, cpus_of(pci));
 
     for (hwloc_obj_t up = pci->parent; up && up->type == HWLOC_OBJ_BRIDGE; up = up->parent) {
         if (up->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST)
-            place.root = (int)up->logical_index;
-        else if (place.n_bridges < WSH_TOPO_BRIDGES)
-            place.bridge[place.n_bridges++] = (int)up->logical_index;
+            location.root = (int)up->logical_index;
+        else if (location.n_bridges < WSH_TOPO_BRIDGES)
+            location.bridge[location.n_bridges++] = (int)up->logical_index;
     }
-    return place;
+    return location;
 }
 
 static void dev_describe(hwloc_topology_t tree, struct wsh_topo_dev *dev, hwloc_obj_t pci, const char *name)
@@ -84,7 +84,7 @@ static void dev_describe(hwloc_topology_t tree, struct wsh_topo_dev *dev, hwloc_
 
     snprintf(dev->name, sizeof dev->name, "%s", name ? name : "");
     snprintf(dev->pci, sizeof dev->pci, "%04x:%02x:%02x.%x", at->domain, at->bus, at->dev, at->func);
-    dev->place = place_of_pci(tree, pci);
+    dev->location = location_of_pci(tree, pci);
 }
 
 static hwloc_obj_t pci_of(hwloc_obj_t obj)
@@ -127,7 +127,7 @@ static void find_nodes(struct wsh_topo *topo, hwloc_topology_t tree)
     hwloc_obj_t node = obj_first(tree, HWLOC_OBJ_NUMANODE);
 
     for (int i = 0; i < WSH_TOPO_NODES && node; i++, node = node->next_cousin) {
-        topo->node[i] = place_of_set(tree, node->cpuset);
+        topo->node[i] = location_of_set(tree, node->cpuset);
         topo->node[i].numa = (int)node->os_index;
         for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
             if (wsh_hwloc.bitmap_isset(node->cpuset, cpu))
@@ -135,19 +135,19 @@ static void find_nodes(struct wsh_topo *topo, hwloc_topology_t tree)
     }
 }
 
-static struct wsh_topo_place find_binding(hwloc_topology_t tree)
+static struct wsh_topo_location find_binding(hwloc_topology_t tree)
 {
     hwloc_cpuset_t set = wsh_hwloc.bitmap_alloc();
-    struct wsh_topo_place place = nowhere;
+    struct wsh_topo_location location = nowhere;
 
     if (set && !wsh_hwloc.get_cpubind(tree, set, HWLOC_CPUBIND_PROCESS))
-        place = place_of_set(tree, set);
+        location = location_of_set(tree, set);
     wsh_hwloc.bitmap_free(set);
-    return place;
+    return location;
 }
 
 /* The driver's words for a GPU; without the driver they stay empty. */
-static void ask_driver(struct wsh_topo_dev *gpu)
+static void query_driver(struct wsh_topo_dev *gpu)
 {
     char path[64], line[128];
     FILE *file;
@@ -209,15 +209,15 @@ int wsh_topo_read(struct wsh_topo *topo, const char *xml)
     if (!xml)
         topo->here = find_binding(tree);
     for (int i = 0; i < topo->n_gpus && !xml; i++)
-        ask_driver(&topo->gpu[i]);
+        query_driver(&topo->gpu[i]);
     wsh_hwloc.topology_destroy(tree);
     return 0;
 }
 
 void wsh_topo_locate(const struct wsh_topo *topo, struct wsh_topo_dev *nic)
 {
-    nic->place = nowhere;
+    nic->location = nowhere;
     for (int i = 0; i < topo->n_nics; i++)
         if (!strcasecmp(topo->nic[i].pci, nic->pci) || (!*nic->pci && !strcmp(topo->nic[i].name, nic->name)))
-            nic->place = topo->nic[i].place;
+            nic->location = topo->nic[i].location;
 }

@@ -16,8 +16,8 @@
 #define WSH_TOPO_PCI 20    /* room for a PCI address, "0000:3b:00.0" */
 #define WSH_TOPO_RAILS 8   /* NICs of one PE */
 
-/* The place of a device or process; the numbers are valid within one topology only. */
-struct wsh_topo_place {
+/* The location of a device or process; the numbers are valid within one topology only. */
+struct wsh_topo_location {
     int numa, package; /* operating system's and hwloc's number; -1: none in particular, or unknown */
     int root;          /* host bridge, or -1 */
     int n_bridges;
@@ -29,17 +29,17 @@ struct wsh_topo_dev {
     char name[64]; /* of the operating system, e.g. "rdmap0s6", or a GPU's model; "" if it has none */
     char pci[WSH_TOPO_PCI];
     char uuid[48]; /* of a GPU of this machine, "GPU-…", or "" */
-    struct wsh_topo_place place;
+    struct wsh_topo_location location;
 };
 
 struct wsh_topo {
     int packages, cores, pus, numa_nodes;
     int n_nics, n_gpus;
-    struct wsh_topo_dev nic[WSH_TOPO_NICS];     /* devices of OpenFabrics kind, by PCI address */
-    struct wsh_topo_dev gpu[WSH_TOPO_GPUS];     /* NVIDIA 3D and display controllers, by PCI address */
-    struct wsh_topo_place node[WSH_TOPO_NODES]; /* the NUMA nodes */
-    cpu_set_t cpus[WSH_TOPO_NODES];             /* processors of each NUMA node */
-    struct wsh_topo_place here; /* where this process is bound; all -1 in another machine's topology */
+    struct wsh_topo_dev nic[WSH_TOPO_NICS];        /* devices of OpenFabrics kind, by PCI address */
+    struct wsh_topo_dev gpu[WSH_TOPO_GPUS];        /* NVIDIA 3D and display controllers, by PCI address */
+    struct wsh_topo_location node[WSH_TOPO_NODES]; /* the NUMA nodes */
+    cpu_set_t cpus[WSH_TOPO_NODES];                /* processors of each NUMA node */
+    struct wsh_topo_location here; /* where this process is bound; all -1 in another machine's topology */
 };
 
 /*
@@ -55,7 +55,7 @@ const char *wsh_topo_lacks(void);
 int wsh_topo_library(char *text, size_t size);
 
 /*
- * Fills the place of a NIC whose name and PCI address came from elsewhere (libfabric): that of the NIC with the
+ * Fills the location of a NIC whose name and PCI address came from elsewhere (libfabric): that of the NIC with the
  * same address, or, where it has none, of the same name; else unknown.
  */
 void wsh_topo_locate(const struct wsh_topo *topo, struct wsh_topo_dev *nic);
@@ -70,19 +70,19 @@ struct wsh_topo_pe {
 struct wsh_topo_local {
     int rank, n;     /* 0 <= rank < n */
     const char *gpu; /* PCI address of its GPU where that is certain; NULL: found by the settings */
-    const struct wsh_topo_pe *pe; /* [n] of all PEs; NULL: guessed from this PE's own place */
+    const struct wsh_topo_pe *pe; /* [n] of all PEs; NULL: guessed from this PE's own location */
 };
 
 /* Nearest first. */
-enum wsh_far {
-    WSH_FAR_SWITCH,   /* below one PCIe switch */
-    WSH_FAR_SWITCHES, /* several switches between */
-    WSH_FAR_BRIDGE,   /* the host bridge between */
-    WSH_FAR_NODE,     /* same NUMA node */
-    WSH_FAR_PACKAGE,  /* same package */
-    WSH_FAR_MACHINE,  /* another package */
-    WSH_FAR_UNKNOWN,
-    WSH_FARS
+enum wsh_distance {
+    WSH_DISTANCE_SWITCH,   /* below one PCIe switch */
+    WSH_DISTANCE_SWITCHES, /* several switches between */
+    WSH_DISTANCE_BRIDGE,   /* the host bridge between */
+    WSH_DISTANCE_NODE,     /* same NUMA node */
+    WSH_DISTANCE_PACKAGE,  /* same package */
+    WSH_DISTANCE_MACHINE,  /* another package */
+    WSH_DISTANCE_UNKNOWN,
+    WSH_DISTANCES
 };
 
 /* The NICs of one PE: position k works with position wsh_topo_pair(k, …) of a peer. Position 0 is the nearest. */
@@ -90,7 +90,7 @@ struct wsh_topo_rails {
     int n;
     struct {
         int nic; /* index into the list of NICs that was given */
-        enum wsh_far far;
+        enum wsh_distance distance;
     } rail[WSH_TOPO_RAILS];
     int gpu; /* index into topo->gpu, or -1 */
 };
@@ -129,8 +129,8 @@ static inline int wsh_topo_pair(int rail, int n_peer)
 }
 
 /* "one word", and what it means, e.g. "switch" and "below the same PCIe switch". */
-const char *wsh_topo_far_word(enum wsh_far far);
-const char *wsh_topo_far_help(enum wsh_far far);
+const char *wsh_topo_distance_word(enum wsh_distance distance);
+const char *wsh_topo_distance_help(enum wsh_distance distance);
 
 /* One line: "2 of 32 NICs for the GPU at 0000:53:00.0: rdmap79s0 (switch), rdmap80s0 (switch)". */
 void wsh_topo_rails_text(const struct wsh_topo *topo, const struct wsh_topo_rails *rails,

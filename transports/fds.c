@@ -14,7 +14,7 @@
 
 #define FDS_VERSION 3
 
-enum kind { ASK = 1, GIFT = 2 };
+enum kind { REQUEST = 1, GIFT = 2 };
 
 /* Datagrams received, beyond one a PE, before sending again: a flood from strangers must not stop the exchange. */
 #define RECEIVES 64
@@ -163,11 +163,12 @@ static int sent(int rc, int pe)
 }
 
 /* To whoever has the peer's name now. 1: sent; 0: not now; < 0: final. */
-static int send_ask(const struct wsh_fds *fds, const struct wsh_tp_peers *peers, int pe)
+static int send_request(const struct wsh_fds *fds, const struct wsh_tp_peers *peers, int pe)
 {
-    struct wsh_fds_head ask = head_make(fds, peers, ASK, fds->my_pe, pe);
+    struct wsh_fds_head request = head_make(fds, peers, REQUEST, fds->my_pe, pe);
 
-    return sent(wsh_fds_packet_send(fds->sock, peers->address[pe], &ask, sizeof ask, &fds->inbox[1], 1), pe);
+    return sent(
+        wsh_fds_packet_send(fds->sock, peers->address[pe], &request, sizeof request, &fds->inbox[1], 1), pe);
 }
 
 /* Into the socket of the peer, which has asked. As send_ask. */
@@ -196,8 +197,8 @@ static int packet_judge(struct wsh_fds *fds, const struct wsh_tp_peers *peers, e
                         const struct wsh_fds_packet *got)
 {
     const struct wsh_fds_head *head = &got->bytes.head;
-    size_t size = kind == ASK ? sizeof *head : sizeof got->bytes;
-    uint64_t n = kind == ASK ? 1 : got->bytes.n;
+    size_t size = kind == REQUEST ? sizeof *head : sizeof got->bytes;
+    uint64_t n = kind == REQUEST ? 1 : got->bytes.n;
     struct wsh_fds_head right;
 
     if (got->size != (ssize_t)size || head->pe < 0 || head->pe >= fds->n_pes || !fds->peers[head->pe].wanted)
@@ -213,9 +214,9 @@ static int packet_judge(struct wsh_fds *fds, const struct wsh_tp_peers *peers, e
 }
 
 /* Anybody on this host may send them: one line, however many come. */
-static void count_stranger(struct wsh_fds *fds, const struct wsh_fds_packet *got)
+static void count_foreign(struct wsh_fds *fds, const struct wsh_fds_packet *got)
 {
-    if (!fds->strangers++)
+    if (!fds->foreign++)
         wsh_warn("ignored a datagram that is not from a PE of this job (user %d), and will any others",
                  got->has_creds ? (int)got->uid : -1);
 }
@@ -234,21 +235,22 @@ static int peer_give(struct wsh_fds *fds, const struct wsh_tp_peers *peers, int 
 }
 
 /* 1: took one, and gave at once, if that could be: it costs a descriptor until then; 0: nothing there; < 0: final. */
-static int receive_ask(struct wsh_fds *fds, const struct wsh_tp_peers *peers, const struct wsh_fds_gift *mine)
+static int receive_request(struct wsh_fds *fds, const struct wsh_tp_peers *peers,
+                           const struct wsh_fds_gift *mine)
 {
     struct wsh_fds_packet got;
     int rc, pe;
 
     if (!wsh_fds_packet_take(fds->sock, &got))
         return 0;
-    rc = packet_judge(fds, peers, ASK, &got);
+    rc = packet_judge(fds, peers, REQUEST, &got);
     pe = got.bytes.head.pe;
     if (rc > 0 && fds->peers[pe].to < 0 && !fds->peers[pe].given) {
         fds->peers[pe].to = got.fd[0];
         got.fd[0] = -1;
         rc = peer_give(fds, peers, pe, mine);
     } else if (!rc) {
-        count_stranger(fds, &got);
+        count_foreign(fds, &got);
     }
     wsh_fds_packet_drop(&got);
     return rc < 0 ? rc : 1;
@@ -284,7 +286,7 @@ static int receive_gift(struct wsh_fds *fds, const struct wsh_tp_peers *peers, c
         fds->peers[got.bytes.head.pe].received = true;
         rc = gift_take(taker, &got);
     } else if (!rc) {
-        count_stranger(fds, &got);
+        count_foreign(fds, &got);
     }
     wsh_fds_packet_drop(&got);
     return rc < 0 ? rc : 1;
@@ -298,7 +300,7 @@ static int peer_serve(struct wsh_fds *fds, const struct wsh_tp_peers *peers, int
     int rc = 0;
 
     if (!peer->asked) {
-        rc = send_ask(fds, peers, pe);
+        rc = send_request(fds, peers, pe);
         peer->asked = rc > 0;
     }
     return rc >= 0 && peer->to >= 0 ? peer_give(fds, peers, pe, mine) : rc < 0 ? rc : 0;
@@ -311,7 +313,7 @@ static int offers_exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers
     int rc = 1;
 
     for (int i = 0; i < fds->n_pes + RECEIVES && rc > 0; i++)
-        rc = receive_ask(fds, peers, mine);
+        rc = receive_request(fds, peers, mine);
     rc = rc < 0 ? rc : 1;
     for (int i = 0; i < fds->n_pes + RECEIVES && rc > 0; i++)
         rc = receive_gift(fds, peers, taker);

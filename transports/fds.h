@@ -44,7 +44,7 @@ struct wsh_fds {
     int sock;       /* where peers ask; -1 after wsh_fds_end */
     int inbox[2];   /* where their gifts come out, and the end that they are sent; -1 between rounds */
     struct wsh_fds_peer *peers; /* [n_pes], after the exchange began */
-    unsigned strangers;         /* datagrams from others */
+    unsigned foreign;           /* datagrams from others */
 };
 
 /* 0 or a logged error. */

@@ -114,7 +114,7 @@ struct wsh_tp_params {
      * Adds 1 to a counter of this PE, for a put whose data are visible here. `generation`: the bits of it that the
      * transport carries, `mask`. 0, or -EPROTO (unlogged): there is no such counter.
      */
-    int (*tally)(void *core, uint32_t counter, uint32_t generation, uint32_t mask);
+    int (*count)(void *core, uint32_t counter, uint32_t generation, uint32_t mask);
     /* The process of that PE has ended with status 0: the others go on. NULL: none does so. */
     bool (*has_left)(void *core, int pe);
     void *core; /* for exchange_host, tally and has_left */

@@ -67,7 +67,7 @@ static bool is_in_call(uint64_t word)
 }
 
 /* False: in no call any more, or ended in one. */
-static bool thread_look(const struct wsh_cuda_thread *thread, struct wsh_cuda_stay *stay)
+static bool thread_check(const struct wsh_cuda_thread *thread, struct wsh_cuda_stay *stay)
 {
     uint64_t word = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
     const char *name = names[word & 255];
@@ -81,7 +81,7 @@ static bool thread_look(const struct wsh_cuda_thread *thread, struct wsh_cuda_st
     return true;
 }
 
-void wsh_cuda_calls_look(double passed)
+void wsh_cuda_calls_check(double passed)
 {
     for (int i = 0; i < THREADS && __atomic_load_n(&threads[i].tid, __ATOMIC_RELAXED); i++) {
         struct wsh_cuda_thread *thread = &threads[i];
@@ -104,7 +104,7 @@ bool wsh_cuda_calls_due(double limit, struct wsh_cuda_stay *stay)
 
         if (!thread->due_ms)
             thread->due_ms = (unsigned)(limit * 1000);
-        if (thread->ms < thread->due_ms || !thread_look(thread, stay))
+        if (thread->ms < thread->due_ms || !thread_check(thread, stay))
             continue;
         thread->due_ms = 3 * thread->ms;
         return true;
@@ -119,7 +119,7 @@ bool wsh_cuda_call_find(pid_t tid, struct wsh_cuda_stay *stay)
     for (int i = 0; i < THREADS && __atomic_load_n(&threads[i].tid, __ATOMIC_RELAXED); i++) {
         struct wsh_cuda_stay one;
 
-        if (!thread_look(&threads[i], &one) || (tid && one.tid != tid) ||
+        if (!thread_check(&threads[i], &one) || (tid && one.tid != tid) ||
             (found && one.seconds <= stay->seconds))
             continue;
         *stay = one;

@@ -27,7 +27,7 @@ struct wsh_cuda_thread {
     uint64_t word; /* calls begun << 8 | the one it is in; stored by the thread alone */
     pid_t tid;     /* 0: the entry is free */
     enum wsh_cuda_role role;
-    uint64_t seen;   /* the word as wsh_cuda_calls_look last read it */
+    uint64_t seen;   /* the word as wsh_cuda_calls_check last read it */
     unsigned ms;     /* how long the word has not changed within a call */
     unsigned due_ms; /* after how long without a change the call is reported */
 } __attribute__((aligned(64)));
@@ -73,7 +73,7 @@ struct wsh_cuda_stay {
  * same call for `limit` seconds, and describes that call in *stay; if there are several, the next call describes
  * the next one. Each is reported again after three times as long. One caller at a time.
  */
-void wsh_cuda_calls_look(double passed);
+void wsh_cuda_calls_check(double passed);
 bool wsh_cuda_calls_due(double limit, struct wsh_cuda_stay *stay);
 
 /* Describes the call that thread `tid` is in, or with tid 0 the one that has lasted longest. False: there is none. */

@@ -38,7 +38,7 @@ static void sync_copies(const struct wsh_gpu_mem *mem)
 }
 
 /* Bytes of which whole numbers are created. 0 or the driver's status. */
-static int granule_ask(const struct wsh_gpu *gpu, size_t *granule)
+static int granule_query(const struct wsh_gpu *gpu, size_t *granule)
 {
     const struct wsh_cu_prop prop = prop_of(gpu);
     int status = wsh_cuda()->mem_granularity(granule, &prop, WSH_CU_GRANULARITY_RECOMMENDED);
@@ -114,7 +114,7 @@ static int addresses_reserve(struct wsh_gpu_mem *mem, size_t len, int slot)
 static int open_vmm(struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu, size_t len, size_t max, int slot)
 {
     size_t granule = 0;
-    int status = granule_ask(gpu, &granule);
+    int status = granule_query(gpu, &granule);
 
     if (status)
         return status;

@@ -32,7 +32,7 @@ static bool is_ours(const char *path)
 }
 
 /* NVIDIA's library, and an object whose routines have been found there. */
-struct look {
+struct search {
     int skip; /* as many of the name come before it */
     char path[4096];
     uintptr_t begin, end; /* where it is loaded */
@@ -53,16 +53,16 @@ static void range_of(const struct dl_phdr_info *info, uintptr_t *begin, uintptr_
     }
 }
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+static int search_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     const char *name = strrchr(info->dlpi_name, '/');
-    struct look *look = arg;
+    struct search *search = arg;
 
     (void)size;
-    if (!name || strncmp(name + 1, NAME, strlen(NAME)) || look->skip-- > 0)
+    if (!name || strncmp(name + 1, NAME, strlen(NAME)) || search->skip-- > 0)
         return 0;
-    snprintf(look->path, sizeof look->path, "%s", info->dlpi_name);
-    range_of(info, &look->begin, &look->end);
+    snprintf(search->path, sizeof search->path, "%s", info->dlpi_name);
+    range_of(info, &search->begin, &search->end);
     return 1;
 }
 
@@ -115,7 +115,7 @@ static int find_user(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct tables tables = tables_of(info);
     const char *bound = NULL;
-    struct look *look = arg;
+    struct search *search = arg;
 
     (void)size;
     if (!tables.needs || !tables.symbols)
@@ -129,7 +129,7 @@ static int find_user(struct dl_phdr_info *info, size_t size, void *arg)
             if (!(rela->r_info >> 32) || strncmp(name, ROUTINE, strlen(ROUTINE)))
                 continue;
             memcpy(&to, (const void *)(info->dlpi_addr + rela->r_offset), sizeof to);
-            if (to < look->begin || to >= look->end)
+            if (to < search->begin || to >= search->end)
                 continue;
             if (!strncmp(name, OF_DEVICE_CODE, strlen(OF_DEVICE_CODE)))
                 return 0;
@@ -137,8 +137,8 @@ static int find_user(struct dl_phdr_info *info, size_t size, void *arg)
         }
     if (!bound)
         return 0;
-    snprintf(look->user, sizeof look->user, "%s", *info->dlpi_name ? info->dlpi_name : "this program");
-    snprintf(look->routine, sizeof look->routine, "%s", bound);
+    snprintf(search->user, sizeof search->user, "%s", *info->dlpi_name ? info->dlpi_name : "this program");
+    snprintf(search->routine, sizeof search->routine, "%s", bound);
     return 1;
 }
 
@@ -146,20 +146,20 @@ static int find_user(struct dl_phdr_info *info, size_t size, void *arg)
 void wsh_foreign_note(bool warn)
 {
     for (int i = 0;; i++) {
-        struct look look = {.skip = i};
+        struct search search = {.skip = i};
 
-        if (!dl_iterate_phdr(look_at, &look))
+        if (!dl_iterate_phdr(search_object, &search))
             return;
-        if (is_ours(look.path))
+        if (is_ours(search.path))
             continue;
-        if (!dl_iterate_phdr(find_user, &look))
+        if (!dl_iterate_phdr(find_user, &search))
             wsh_info(WSH_SUB_INIT,
                      "NVIDIA's %s is loaded in this process, and nothing has bound a routine to it",
-                     look.path);
+                     search.path);
         else if (warn)
             wsh_warn(
                 "%s calls %s of NVIDIA's %s, which knows nothing of this job; load warpshmem's before it "
                 "(LD_PRELOAD, or dlopen by its path)",
-                look.user, look.routine, look.path);
+                search.user, search.routine, search.path);
     }
 }

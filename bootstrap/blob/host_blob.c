@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* A head of `n`, then n of these, then the parts. In the byte order of the machine, as all start-up data. */
-struct place {
+struct entry {
     uint32_t pe, end; /* where the part ends, from the first part's begin on */
 };
 
@@ -116,7 +116,7 @@ static int no_memory(size_t size)
 /* Room for the worst. 0: it is too much. */
 static size_t room_of(const struct wsh_host_part *parts, int n)
 {
-    size_t room = sizeof(uint32_t) + (size_t)n * sizeof(struct place);
+    size_t room = sizeof(uint32_t) + (size_t)n * sizeof(struct entry);
 
     for (int i = 0; i < n; i++) {
         if (parts[i].len > WSH_HOST_BLOB_PART) {
@@ -136,7 +136,7 @@ static size_t room_of(const struct wsh_host_part *parts, int n)
 
 int wsh_host_blob_pack(const struct wsh_host_part *parts, int n, void **bytes, size_t *size)
 {
-    size_t room = room_of(parts, n), begin = sizeof(uint32_t) + (size_t)n * sizeof(struct place), end = 0;
+    size_t room = room_of(parts, n), begin = sizeof(uint32_t) + (size_t)n * sizeof(struct entry), end = 0;
     struct bytes first = bytes_of(&parts[0]), reference = {.len = 0};
     uint32_t count = (uint32_t)n;
     unsigned char *to;
@@ -149,11 +149,11 @@ int wsh_host_blob_pack(const struct wsh_host_part *parts, int n, void **bytes, s
     memcpy(to, &count, sizeof count);
     for (int i = 0; i < n; i++) {
         struct bytes part = bytes_of(&parts[i]);
-        struct place place;
+        struct entry entry;
 
         end += part_pack(&part, &reference, to + begin + end);
-        place = (struct place){parts[i].pe, (uint32_t)end};
-        memcpy(to + sizeof count + (size_t)i * sizeof place, &place, sizeof place);
+        entry = (struct entry){parts[i].pe, (uint32_t)end};
+        memcpy(to + sizeof count + (size_t)i * sizeof entry, &entry, sizeof entry);
         reference = first;
     }
     *size = begin + end;
@@ -162,7 +162,7 @@ int wsh_host_blob_pack(const struct wsh_host_part *parts, int n, void **bytes, s
 
 /* The parts of what was received. */
 struct packed {
-    const unsigned char *places, *parts;
+    const unsigned char *entries, *parts;
     size_t n, parts_len;
 };
 
@@ -173,37 +173,37 @@ static bool packed_open(struct packed *packed, const void *bytes, size_t size)
     if (size < sizeof n)
         return false;
     memcpy(&n, bytes, sizeof n);
-    if (!n || n > (size - sizeof n) / sizeof(struct place))
+    if (!n || n > (size - sizeof n) / sizeof(struct entry))
         return false;
-    packed->places = (const unsigned char *)bytes + sizeof n;
-    packed->parts = packed->places + n * sizeof(struct place);
+    packed->entries = (const unsigned char *)bytes + sizeof n;
+    packed->parts = packed->entries + n * sizeof(struct entry);
     packed->n = n;
-    packed->parts_len = size - sizeof n - n * sizeof(struct place);
+    packed->parts_len = size - sizeof n - n * sizeof(struct entry);
     return true;
 }
 
-static struct place place_at(const struct packed *packed, size_t i)
+static struct entry entry_at(const struct packed *packed, size_t i)
 {
-    struct place place;
+    struct entry entry;
 
-    memcpy(&place, packed->places + i * sizeof place, sizeof place);
-    return place;
+    memcpy(&entry, packed->entries + i * sizeof entry, sizeof entry);
+    return entry;
 }
 
 /* By halves, as the PEs rise; where they do not, it is not found. */
-static size_t place_find(const struct packed *packed, uint32_t pe)
+static size_t entry_find(const struct packed *packed, uint32_t pe)
 {
     size_t low = 0, high = packed->n;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (place_at(packed, middle).pe < pe)
+        if (entry_at(packed, middle).pe < pe)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < packed->n && place_at(packed, low).pe == pe ? low : packed->n;
+    return low < packed->n && entry_at(packed, low).pe == pe ? low : packed->n;
 }
 
 bool wsh_host_blob_pe(const void *bytes, size_t size, size_t i, uint32_t *pe)
@@ -212,13 +212,13 @@ bool wsh_host_blob_pe(const void *bytes, size_t size, size_t i, uint32_t *pe)
 
     if (!packed_open(&packed, bytes, size) || i >= packed.n)
         return false;
-    *pe = place_at(&packed, i).pe;
+    *pe = entry_at(&packed, i).pe;
     return true;
 }
 
 static struct bytes part_at(const struct packed *packed, size_t i)
 {
-    size_t begin = i ? place_at(packed, i - 1).end : 0, end = place_at(packed, i).end;
+    size_t begin = i ? entry_at(packed, i - 1).end : 0, end = entry_at(packed, i).end;
 
     if (begin > end || end > packed->parts_len)
         return (struct bytes){.ok = false};
@@ -289,7 +289,7 @@ int wsh_host_blob_find(const void *bytes, size_t size, uint32_t pe, void **blob,
 {
     struct packed packed = {.n = 0};
     unsigned char *found = NULL;
-    size_t i = packed_open(&packed, bytes, size) ? place_find(&packed, pe) : 0;
+    size_t i = packed_open(&packed, bytes, size) ? entry_find(&packed, pe) : 0;
     int rc = i < packed.n ? find(&packed, i, &found, len) : -EPROTO;
 
     if (rc == -ENOMEM)

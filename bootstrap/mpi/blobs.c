@@ -106,7 +106,7 @@ static bool head_fits(const struct gathering *g, int pe)
 }
 
 /* Where each host's bytes go, and the longest slice. */
-static int hosts_place(struct gathering *g)
+static int hosts_lay_out(struct gathering *g)
 {
     for (int pe = 0; pe < g->group->n_pes; pe++) {
         if (!head_fits(g, pe))
@@ -186,7 +186,7 @@ static int hosts_gather(struct gathering *g, struct wsh_host_blobs *blobs)
         return -ENOMEM;
     rc = g->group->allgather(g->group->context, false, &g->mine, sizeof g->mine, g->heads);
     if (!rc)
-        rc = hosts_place(g);
+        rc = hosts_lay_out(g);
     return rc ? rc : slices_gather(g, blobs);
 }
 

@@ -171,21 +171,21 @@ static void mpi_close(struct wsh_boot *boot)
 /* MPI's own start is its launcher's business; its transport takes the secret to the PEs. */
 static int comm_join(struct wsh_boot *boot, struct mpi *mpi, const struct wsh_env *env)
 {
-    struct wsh_mpi_place place;
+    struct wsh_mpi_ranks ranks;
     int result;
 
     mpi->plugin = plugin_load(env);
     if (!mpi->plugin)
         return -ENOENT;
     mpi->hang_seconds = env->hang_seconds;
-    result = mpi->plugin->open(boot->request->mpi_comm, &mpi->handle, &place);
+    result = mpi->plugin->open(boot->request->mpi_comm, &mpi->handle, &ranks);
     if (result)
         return mpi_failed(mpi, "shmem_init", result);
-    boot->my_pe = place.rank;
-    boot->n_pes = place.size;
-    boot->local_rank = place.local_rank;
-    boot->local_size = place.local_size;
-    boot->one_machine = place.local_size == place.size;
+    boot->my_pe = ranks.rank;
+    boot->n_pes = ranks.size;
+    boot->local_rank = ranks.local_rank;
+    boot->local_size = ranks.local_size;
+    boot->one_machine = ranks.local_size == ranks.size;
     snprintf(boot->launcher, sizeof boot->launcher, "mpi");
     return 0;
 }

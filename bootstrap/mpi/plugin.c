@@ -46,17 +46,17 @@ static int mpi_check(void)
     return yes ? WSH_MPI_FINALIZED : WSH_MPI_DONE;
 }
 
-static int read_place(struct handle *mine, struct wsh_mpi_place *place)
+static int read_ranks(struct handle *mine, struct wsh_mpi_ranks *ranks)
 {
     int rc;
 
-    MPI_Comm_rank(mine->comm, &place->rank);
-    MPI_Comm_size(mine->comm, &place->size);
-    rc = MPI_Comm_split_type(mine->comm, MPI_COMM_TYPE_SHARED, place->rank, MPI_INFO_NULL, &mine->local);
+    MPI_Comm_rank(mine->comm, &ranks->rank);
+    MPI_Comm_size(mine->comm, &ranks->size);
+    rc = MPI_Comm_split_type(mine->comm, MPI_COMM_TYPE_SHARED, ranks->rank, MPI_INFO_NULL, &mine->local);
     if (rc)
         return rc;
-    MPI_Comm_rank(mine->local, &place->local_rank);
-    MPI_Comm_size(mine->local, &place->local_size);
+    MPI_Comm_rank(mine->local, &ranks->local_rank);
+    MPI_Comm_size(mine->local, &ranks->local_size);
     return MPI_SUCCESS;
 }
 
@@ -72,7 +72,7 @@ static void plugin_close(void *handle)
     free(mine);
 }
 
-static int plugin_open(const void *comm, void **handle, struct wsh_mpi_place *place)
+static int plugin_open(const void *comm, void **handle, struct wsh_mpi_ranks *ranks)
 {
     const MPI_Comm *theirs = comm;
     int inter = 0, rc = mpi_check();
@@ -93,7 +93,7 @@ static int plugin_open(const void *comm, void **handle, struct wsh_mpi_place *pl
         return rc;
     }
     MPI_Comm_set_errhandler(mine->comm, MPI_ERRORS_RETURN);
-    rc = read_place(mine, place);
+    rc = read_ranks(mine, ranks);
     if (rc)
         plugin_close(mine);
     else

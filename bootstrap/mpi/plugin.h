@@ -22,7 +22,7 @@ enum {
 };
 
 /* This process in a communicator, and among its processes that share memory with this one. */
-struct wsh_mpi_place {
+struct wsh_mpi_ranks {
     int rank, size, local_rank, local_size;
 };
 
@@ -31,7 +31,7 @@ struct wsh_mpi_plugin {
     uint32_t version, size; /* WSH_MPI_PLUGIN_VERSION; bytes of this struct */
 
     /* Collective: duplicates *comm, a pointer to an MPI_Comm. */
-    int (*open)(const void *comm, void **handle, struct wsh_mpi_place *place);
+    int (*open)(const void *comm, void **handle, struct wsh_mpi_ranks *ranks);
 
     /* Collective: frees the duplicate, if MPI is still there. */
     void (*close)(void *handle);

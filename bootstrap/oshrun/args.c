@@ -230,7 +230,7 @@ static const char *option_nearest(const char *word)
 
 static int option_refuse(const char *word)
 {
-    const char *instead = wsh_slip_foreign(word), *nearest = option_nearest(word);
+    const char *instead = wsh_foreign_option(word), *nearest = option_nearest(word);
 
     if (instead)
         wsh_say("%s is no option of oshrun: %s", word, instead);
@@ -287,7 +287,7 @@ static int args_check(const struct wsh_args *args)
         return OSHRUN_USAGE;
     }
     for (char **word = args->program; *word && args->n_pes; word++)
-        if (wsh_slip_second_program(word)) {
+        if (wsh_second_program(word)) {
             wsh_say("':' begins no second program: oshrun runs one program a job; let it branch by "
                     "shmem_my_pe(), or "
                     "start a script that does by $PMIX_RANK");

@@ -200,7 +200,7 @@ static void events_take(struct launch *launch, bool ended)
     struct wsh_event event;
 
     if (ended)
-        wsh_reap_look(&launch->reap);
+        wsh_reap_poll(&launch->reap);
     for (int pe = 0; pe < launch->args->n_pes && ended; pe++)
         if (!launch->reap.pes[pe].running)
             wsh_output_take(launch->output, pe);
@@ -237,9 +237,9 @@ static double time_sooner(double a, double b)
 
 static double loop_timeout(const struct launch *launch)
 {
-    double look = wsh_input_paused(&launch->input) ? 0.5 : -1;
+    double retry = wsh_input_paused(&launch->input) ? 0.5 : -1;
 
-    return time_sooner(time_sooner(wsh_reap_wait(&launch->reap), wsh_absent_wait(&launch->absent)), look);
+    return time_sooner(time_sooner(wsh_reap_wait(&launch->reap), wsh_absent_wait(&launch->absent)), retry);
 }
 
 static void words_take(struct launch *launch)

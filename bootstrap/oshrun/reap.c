@@ -71,7 +71,7 @@ bool wsh_reap_some(void)
     return !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
 }
 
-void wsh_reap_look(struct wsh_reap *reap)
+void wsh_reap_poll(struct wsh_reap *reap)
 {
     for (int i = 0; i < reap->n_pes; i++) {
         struct wsh_pe *pe = &reap->pes[i];

@@ -61,7 +61,7 @@ bool wsh_reap_some(void);
  * Finds which PEs ended, by a call for each: where some have. The caller then passes the events from before their end,
  * and calls wsh_reap_judge.
  */
-void wsh_reap_look(struct wsh_reap *reap);
+void wsh_reap_poll(struct wsh_reap *reap);
 void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event);
 
 /*

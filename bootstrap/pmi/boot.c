@@ -73,10 +73,10 @@ static int session_describe(struct wsh_pmi_session *session)
 static int version_agree(void)
 {
     struct wsh_pmi_answer answer;
-    int rc = wsh_pmi_talk_ask(&client.talk, WSH_PMI_INIT, NULL, NULL, &answer);
+    int rc = wsh_pmi_talk_request(&client.talk, WSH_PMI_INIT, NULL, NULL, &answer);
 
     if (rc == -EAGAIN)
-        rc = wsh_pmi_talk_ask(&client.talk, WSH_PMI_INIT, NULL, NULL, &answer);
+        rc = wsh_pmi_talk_request(&client.talk, WSH_PMI_INIT, NULL, NULL, &answer);
     if (rc == -EAGAIN)
         wsh_error(
             "PMI: the launcher speaks neither PMI-1 nor PMI-2; start with oshrun, srun or mpiexec.hydra");
@@ -105,10 +105,10 @@ static int job_join(double hang_seconds)
     session->key_max = WSH_PMI_KEY - 1;
     session->value_max = WSH_PMI_VALUE - 1;
     if (!rc)
-        rc = wsh_pmi_talk_ask(&client.talk, session->version == 2 ? WSH_PMI_JOIN : WSH_PMI_LIMITS, NULL,
-                              session->version == 2 ? wsh_env_foreign("PMI_JOBID") : NULL, &answer);
+        rc = wsh_pmi_talk_request(&client.talk, session->version == 2 ? WSH_PMI_JOIN : WSH_PMI_LIMITS, NULL,
+                                  session->version == 2 ? wsh_env_foreign("PMI_JOBID") : NULL, &answer);
     if (!rc)
-        rc = wsh_pmi_talk_ask(&client.talk, WSH_PMI_SPACE, NULL, NULL, &answer);
+        rc = wsh_pmi_talk_request(&client.talk, WSH_PMI_SPACE, NULL, NULL, &answer);
     client.pid = rc ? 0 : getpid();
     if (!rc)
         at_quick_exit(leave_job);
@@ -238,18 +238,18 @@ static int job_fence(const char *what)
     struct wsh_pmi_answer answer;
 
     client.talk.what = what;
-    return wsh_pmi_talk_ask(&client.talk, WSH_PMI_FENCE, NULL, NULL, &answer);
+    return wsh_pmi_talk_request(&client.talk, WSH_PMI_FENCE, NULL, NULL, &answer);
 }
 
 /* A key without a meaning: that it is there says that PE `pe` has come to barrier number `barrier`. */
-static int sign_ask(enum wsh_pmi_op op, int barrier, int pe)
+static int sign_request(enum wsh_pmi_op op, int barrier, int pe)
 {
     const struct wsh_blob_id id = {client.generation, (uint32_t)(FIRST_BARRIER + barrier), (uint32_t)pe};
     struct wsh_pmi_answer answer;
     char key[WSH_PMI_KEY];
 
     wsh_pmi_key(&id, 0, key);
-    return wsh_pmi_talk_ask(&client.talk, op, key, op == WSH_PMI_PUT ? "1" : NULL, &answer);
+    return wsh_pmi_talk_request(&client.talk, op, key, op == WSH_PMI_PUT ? "1" : NULL, &answer);
 }
 
 /*
@@ -258,17 +258,17 @@ static int sign_ask(enum wsh_pmi_op op, int barrier, int pe)
  */
 static int barrier_by_keys(struct wsh_boot *boot, const char *what)
 {
-    int n = client.barriers++, rc = sign_ask(WSH_PMI_PUT, n, boot->my_pe);
+    int n = client.barriers++, rc = sign_request(WSH_PMI_PUT, n, boot->my_pe);
 
     if (!rc)
         rc = job_fence(what);
     for (int pe = 1; !rc && !boot->my_pe && pe < boot->n_pes; pe++)
-        rc = sign_ask(WSH_PMI_GET, n, pe);
+        rc = sign_request(WSH_PMI_GET, n, pe);
     if (!rc && !boot->my_pe)
-        rc = sign_ask(WSH_PMI_PUT, n, boot->n_pes);
+        rc = sign_request(WSH_PMI_PUT, n, boot->n_pes);
     if (!rc)
         rc = job_fence(what);
-    return rc || !boot->my_pe ? rc : sign_ask(WSH_PMI_GET, n, boot->n_pes);
+    return rc || !boot->my_pe ? rc : sign_request(WSH_PMI_GET, n, boot->n_pes);
 }
 
 /* PE 0 says with its last barrier how all meet again. */

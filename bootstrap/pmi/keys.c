@@ -51,7 +51,7 @@ static int text_put(struct wsh_pmi_talk *talk, const struct wsh_blob_id *id, con
         text += n;
         chars -= n;
         wsh_pmi_key(id, piece, key);
-        rc = wsh_pmi_talk_ask(talk, WSH_PMI_PUT, key, value, &answer);
+        rc = wsh_pmi_talk_request(talk, WSH_PMI_PUT, key, value, &answer);
     }
     return rc;
 }
@@ -90,7 +90,7 @@ static int piece_get(struct wsh_pmi_talk *talk, const struct wsh_blob_id *id, in
     int rc;
 
     wsh_pmi_key(id, piece, key);
-    rc = wsh_pmi_talk_ask(talk, WSH_PMI_GET, key, NULL, &answer);
+    rc = wsh_pmi_talk_request(talk, WSH_PMI_GET, key, NULL, &answer);
     if (rc)
         return rc;
     value = wsh_pmi_value(&answer, "value");

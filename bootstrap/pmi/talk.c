@@ -169,12 +169,12 @@ static int answer_refuse(const struct wsh_pmi_talk *talk, enum wsh_pmi_op op, co
     return rc;
 }
 
-/* As wsh_pmi_talk_ask; a refusal is said only if it is not `optional`. */
+/* As wsh_pmi_talk_request; a refusal is said only if it is not `optional`. */
 static int question_put(struct wsh_pmi_talk *talk, enum wsh_pmi_op op, const char *key, const char *value,
                         bool optional, struct wsh_pmi_answer *answer)
 {
     struct wsh_pmi_message message;
-    int rc = wsh_pmi_ask(&talk->session, op, key, value, &message);
+    int rc = wsh_pmi_request(&talk->session, op, key, value, &message);
     long len;
 
     if (rc) {
@@ -196,8 +196,8 @@ static int question_put(struct wsh_pmi_talk *talk, enum wsh_pmi_op op, const cha
     return answer_refuse(talk, op, message.text, len, rc);
 }
 
-int wsh_pmi_talk_ask(struct wsh_pmi_talk *talk, enum wsh_pmi_op op, const char *key, const char *value,
-                     struct wsh_pmi_answer *answer)
+int wsh_pmi_talk_request(struct wsh_pmi_talk *talk, enum wsh_pmi_op op, const char *key, const char *value,
+                         struct wsh_pmi_answer *answer)
 {
     return question_put(talk, op, key, value, false, answer);
 }
@@ -212,7 +212,7 @@ void wsh_pmi_talk_say(struct wsh_pmi_talk *talk, enum wsh_pmi_op op, const char 
 {
     struct wsh_pmi_message message;
 
-    if (!wsh_pmi_ask(&talk->session, op, NULL, value, &message))
+    if (!wsh_pmi_request(&talk->session, op, NULL, value, &message))
         bytes_send(talk, message.text, message.len);
 }
 

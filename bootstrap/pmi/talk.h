@@ -26,8 +26,8 @@ struct wsh_pmi_talk {
 int wsh_pmi_talk_open(struct wsh_pmi_talk *talk, int fd);
 
 /* Asks and waits for the answer. 0 or a negative errno after one line. */
-int wsh_pmi_talk_ask(struct wsh_pmi_talk *talk, enum wsh_pmi_op op, const char *key, const char *value,
-                     struct wsh_pmi_answer *answer);
+int wsh_pmi_talk_request(struct wsh_pmi_talk *talk, enum wsh_pmi_op op, const char *key, const char *value,
+                         struct wsh_pmi_answer *answer);
 
 /* The same for what the server may not have: -EREMOTEIO, without a line. */
 int wsh_pmi_talk_try(struct wsh_pmi_talk *talk, enum wsh_pmi_op op, const char *key,

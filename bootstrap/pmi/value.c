@@ -85,38 +85,38 @@ static bool is_vector(const char *blocks)
 }
 
 /* The place of one host's PEs in the numbering of the PEs. */
-struct place {
+struct locality {
     int rank, size;       /* the PE looked for, and how many PEs there are */
     int host;             /* its host; -1: to be found */
     int before, together; /* PEs of that host below `rank`, and in all */
 };
 
 /* PEs `from` to `to` - 1 are on `host`. */
-static void place_count(struct place *place, int host, int from, int to)
+static void locality_count(struct locality *locality, int host, int from, int to)
 {
-    if (place->host < 0 && from <= place->rank && place->rank < to)
-        place->host = host;
-    if (host != place->host)
+    if (locality->host < 0 && from <= locality->rank && locality->rank < to)
+        locality->host = host;
+    if (host != locality->host)
         return;
-    place->together += to - from;
-    if (from < place->rank)
-        place->before += (to < place->rank ? to : place->rank) - from;
+    locality->together += to - from;
+    if (from < locality->rank)
+        locality->before += (to < locality->rank ? to : locality->rank) - from;
 }
 
 /* Goes through the PEs; each step is at least one of them. */
-static void place_walk(struct place *place, const char *blocks)
+static void locality_walk(struct locality *locality, const char *blocks)
 {
     int pe = 0;
 
-    place->before = place->together = 0;
-    while (pe < place->size) {
+    locality->before = locality->together = 0;
+    while (pe < locality->size) {
         struct block block;
 
         for (const char *at = blocks; (at = block_read(at, &block));)
-            for (int i = 0; i < block.hosts && pe < place->size; i++) {
-                int n = block.pes < place->size - pe ? block.pes : place->size - pe;
+            for (int i = 0; i < block.hosts && pe < locality->size; i++) {
+                int n = block.pes < locality->size - pe ? block.pes : locality->size - pe;
 
-                place_count(place, block.first + i, pe, pe + n);
+                locality_count(locality, block.first + i, pe, pe + n);
                 pe += n;
             }
     }
@@ -125,13 +125,13 @@ static void place_walk(struct place *place, const char *blocks)
 int wsh_pmi_mapping(const char *text, int rank, int size, int *local_rank, int *local_size)
 {
     static const char head[] = "(vector";
-    struct place place = {rank, size, -1, 0, 0};
+    struct locality locality = {rank, size, -1, 0, 0};
 
     if (strncmp(text, head, sizeof head - 1) || !is_vector(text + sizeof head - 1))
         return -EPROTO;
-    place_walk(&place, text + sizeof head - 1);
-    place_walk(&place, text + sizeof head - 1); /* now that the host is known, from the first PE on */
-    *local_rank = place.before;
-    *local_size = place.together;
+    locality_walk(&locality, text + sizeof head - 1);
+    locality_walk(&locality, text + sizeof head - 1); /* now that the host is known, from the first PE on */
+    *local_rank = locality.before;
+    *local_size = locality.together;
     return 0;
 }

@@ -17,7 +17,7 @@
 
 /* By version, then by operation: what is asked, and what must come back. */
 static const struct {
-    const char *ask, *answer;
+    const char *request, *answer;
 } commands[2][WSH_PMI_ABORT + 1] = {
     {[WSH_PMI_INIT] = {"init", "response_to_init"},
      [WSH_PMI_LIMITS] = {"get_maxes", "maxes"},
@@ -41,7 +41,7 @@ static const struct {
 
 const char *wsh_pmi_command(const struct wsh_pmi_session *session, enum wsh_pmi_op op)
 {
-    return commands[session->version == 2][op].ask;
+    return commands[session->version == 2][op].request;
 }
 
 static bool is_framed(const struct wsh_pmi_session *session, enum wsh_pmi_op op)
@@ -101,8 +101,8 @@ static int pairs_add(struct wsh_pmi_message *message, int framed, ...)
     return rc;
 }
 
-static int ask_1(const struct wsh_pmi_session *session, enum wsh_pmi_op op, const char *key,
-                 const char *value, struct wsh_pmi_message *message)
+static int request_1(const struct wsh_pmi_session *session, enum wsh_pmi_op op, const char *key,
+                     const char *value, struct wsh_pmi_message *message)
 {
     const char *space = key ? session->name : NULL;
 
@@ -114,8 +114,8 @@ static int ask_1(const struct wsh_pmi_session *session, enum wsh_pmi_op op, cons
     return pairs_add(message, false, "kvsname", space, "key", key, "value", value, NULL);
 }
 
-static int ask_2(const struct wsh_pmi_session *session, enum wsh_pmi_op op, const char *key,
-                 const char *value, struct wsh_pmi_message *message)
+static int request_2(const struct wsh_pmi_session *session, enum wsh_pmi_op op, const char *key,
+                     const char *value, struct wsh_pmi_message *message)
 {
     char rank[16];
 
@@ -143,8 +143,8 @@ static void frame_close(struct wsh_pmi_message *message, bool framed)
     memcpy(message->text, digits, LENGTH_DIGITS);
 }
 
-int wsh_pmi_ask(const struct wsh_pmi_session *session, enum wsh_pmi_op op, const char *key, const char *value,
-                struct wsh_pmi_message *message)
+int wsh_pmi_request(const struct wsh_pmi_session *session, enum wsh_pmi_op op, const char *key,
+                    const char *value, struct wsh_pmi_message *message)
 {
     bool framed = is_framed(session, op);
     const char *command = wsh_pmi_command(session, op);
@@ -158,7 +158,7 @@ int wsh_pmi_ask(const struct wsh_pmi_session *session, enum wsh_pmi_op op, const
     message->len = framed ? LENGTH_DIGITS : 0;
     rc = pair_add(message, framed, "cmd", command);
     if (!rc)
-        rc = (framed ? ask_2 : ask_1)(session, op, key, value, message);
+        rc = (framed ? request_2 : request_1)(session, op, key, value, message);
     if (!rc)
         frame_close(message, framed);
     return rc;

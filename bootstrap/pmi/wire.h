@@ -52,8 +52,8 @@ const char *wsh_pmi_command(const struct wsh_pmi_session *session, enum wsh_pmi_
  * value), else NULL. 0, -ENOTSUP (this version has no such command), -EINVAL (a character that the protocol gives a
  * meaning) or -EMSGSIZE.
  */
-int wsh_pmi_ask(const struct wsh_pmi_session *session, enum wsh_pmi_op op, const char *key, const char *value,
-                struct wsh_pmi_message *message);
+int wsh_pmi_request(const struct wsh_pmi_session *session, enum wsh_pmi_op op, const char *key,
+                    const char *value, struct wsh_pmi_message *message);
 
 /*
  * Bytes of the first message among `have` bytes, frame included; 0: not whole yet; -EMSGSIZE or -EPROTO: none will

@@ -48,9 +48,10 @@ static struct {
     bool for_good;  /* it does so once the PEs know how to start again without the server */
     const struct wsh_env *env;
     pmix_proc_t me;
-    bool noted;            /* the launcher knows that a PE has come through shmem_init */
-    bool watching;         /* the handlers are registered: once, until PMIx_Finalize */
-    struct wsh_boot place; /* who it is, once it is known: after another PMIx_Init nobody says it (4.2.2) */
+    bool noted;    /* the launcher knows that a PE has come through shmem_init */
+    bool watching; /* the handlers are registered: once, until PMIx_Finalize */
+    struct wsh_boot
+        identity; /* who it is, once it is known: after another PMIx_Init nobody says it (4.2.2) */
     uint32_t generation;
     bool by_file; /* blobs go by oshrun's file, and not through PMIx */
     struct wsh_blob_file file;
@@ -110,22 +111,22 @@ static void watch_launcher(struct wsh_boot *boot)
 
 static int boot_describe(struct wsh_boot *boot, const struct wsh_env *env)
 {
-    const struct wsh_boot *place = &client.place;
+    const struct wsh_boot *identity = &client.identity;
 
-    if (!place->n_pes) {
-        int rc = wsh_host_pmix_place(boot, &client.me, env);
+    if (!identity->n_pes) {
+        int rc = wsh_host_pmix_identity(boot, &client.me, env);
 
         if (rc)
             return rc;
         client.waits = wsh_host_pmix_number(&client.me, PMIX_RANK_WILDCARD, WSH_PMIX_FENCE_WAITS, 0) > 0;
-        client.place = *boot;
+        client.identity = *boot;
     }
-    boot->my_pe = place->my_pe;
-    boot->n_pes = place->n_pes;
-    boot->local_rank = place->local_rank;
-    boot->local_size = place->local_size;
-    boot->one_machine = place->one_machine;
-    memcpy(boot->launcher, place->launcher, sizeof boot->launcher);
+    boot->my_pe = identity->my_pe;
+    boot->n_pes = identity->n_pes;
+    boot->local_rank = identity->local_rank;
+    boot->local_size = identity->local_size;
+    boot->one_machine = identity->one_machine;
+    memcpy(boot->launcher, identity->launcher, sizeof boot->launcher);
     boot->generation = client.generation;
     wsh_secret_pmix_open(boot, &client.me);
     return 0;
@@ -136,7 +137,7 @@ __attribute__((destructor(101))) static void leave_job(void);
 static int job_join(void)
 {
     const char *theirs = wsh_env_foreign("PMIX_VERSION");
-    struct wsh_lean lean;
+    struct wsh_hwloc_env hwloc_env;
     pmix_status_t status;
 
     if (client.pid == getpid() && client.joined)
@@ -146,9 +147,9 @@ static int job_join(void)
                   (int)getpid(), client.me.rank);
         return -EINVAL;
     }
-    wsh_lean_begin(&lean);
+    wsh_hwloc_env_begin(&hwloc_env);
     status = wsh_pmix.Init(&client.me, NULL, 0);
-    wsh_lean_end(&lean);
+    wsh_hwloc_env_end(&hwloc_env);
     if (status == PMIX_SUCCESS) {
         client.pid = getpid();
         client.joined = true;

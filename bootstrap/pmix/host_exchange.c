@@ -162,7 +162,7 @@ static void read_emulated_peers(struct wsh_boot *boot, const pmix_proc_t *me)
     boot->local_size = (int)wsh_host_pmix_number(me, (pmix_rank_t)boot->my_pe, WSH_PMIX_LOCAL_SIZE, 1);
 }
 
-int wsh_host_pmix_place(struct wsh_boot *boot, const pmix_proc_t *me, const struct wsh_env *env)
+int wsh_host_pmix_identity(struct wsh_boot *boot, const pmix_proc_t *me, const struct wsh_env *env)
 {
     long n_pes = wsh_host_pmix_number(me, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
 

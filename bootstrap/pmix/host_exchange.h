@@ -19,6 +19,6 @@ char *wsh_host_pmix_text(const pmix_proc_t *me, pmix_rank_t rank, const char *ke
 void wsh_host_pmix_peers(struct wsh_boot *boot, const pmix_proc_t *me);
 
 /* The same, the PE's number and theirs, and the launcher. 0 or -EPROTO (logged). */
-int wsh_host_pmix_place(struct wsh_boot *boot, const pmix_proc_t *me, const struct wsh_env *env);
+int wsh_host_pmix_identity(struct wsh_boot *boot, const pmix_proc_t *me, const struct wsh_env *env);
 
 #endif

@@ -9,28 +9,28 @@
 
 static const struct {
     const char *name, *value;
-} settings[WSH_LEAN_SETTINGS] = {{"HWLOC_PLUGINS_PATH", "/nonexistent"},
-                                 {"HWLOC_COMPONENTS", "-linuxio,-pci,-x86"}};
+} settings[WSH_HWLOC_ENV_SETTINGS] = {{"HWLOC_PLUGINS_PATH", "/nonexistent"},
+                                      {"HWLOC_COMPONENTS", "-linuxio,-pci,-x86"}};
 
-void wsh_lean_begin(struct wsh_lean *lean)
+void wsh_hwloc_env_begin(struct wsh_hwloc_env *hwloc_env)
 {
-    wsh_signals_block(&lean->signals);
-    for (int i = 0; i < WSH_LEAN_SETTINGS; i++) {
+    wsh_signals_block(&hwloc_env->signals);
+    for (int i = 0; i < WSH_HWLOC_ENV_SETTINGS; i++) {
         const char *value = wsh_env_foreign(settings[i].name);
 
-        lean->before[i] = value ? strdup(value) : NULL;
+        hwloc_env->before[i] = value ? strdup(value) : NULL;
         setenv(settings[i].name, settings[i].value, 1);
     }
 }
 
-void wsh_lean_end(struct wsh_lean *lean)
+void wsh_hwloc_env_end(struct wsh_hwloc_env *hwloc_env)
 {
-    for (int i = 0; i < WSH_LEAN_SETTINGS; i++) {
-        if (lean->before[i])
-            setenv(settings[i].name, lean->before[i], 1);
+    for (int i = 0; i < WSH_HWLOC_ENV_SETTINGS; i++) {
+        if (hwloc_env->before[i])
+            setenv(settings[i].name, hwloc_env->before[i], 1);
         else
             unsetenv(settings[i].name);
-        free(lean->before[i]);
+        free(hwloc_env->before[i]);
     }
-    wsh_signals_restore(&lean->signals);
+    wsh_signals_restore(&hwloc_env->signals);
 }

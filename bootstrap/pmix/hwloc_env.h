@@ -4,15 +4,15 @@
  * OpenCL, CUDA, PCI names) take 10 times as long as all the rest on a machine with GPUs, and its x86 part moves to each
  * processor in turn, which takes long on a busy machine.
  */
-#ifndef WSH_BOOT_LEAN_H
-#define WSH_BOOT_LEAN_H
+#ifndef WSH_BOOT_HWLOC_ENV_H
+#define WSH_BOOT_HWLOC_ENV_H
 
 #include "base/process/signals.h"
 
-#define WSH_LEAN_SETTINGS 2
+#define WSH_HWLOC_ENV_SETTINGS 2
 
-struct wsh_lean {
-    char *before[WSH_LEAN_SETTINGS]; /* the user's own, or NULL */
+struct wsh_hwloc_env {
+    char *before[WSH_HWLOC_ENV_SETTINGS]; /* the user's own, or NULL */
     sigset_t signals;
 };
 
@@ -20,7 +20,7 @@ struct wsh_lean {
  * Around the call that starts libpmix: sets hwloc's environment, and gives the user's own back. Its threads take no
  * signals.
  */
-void wsh_lean_begin(struct wsh_lean *lean);
-void wsh_lean_end(struct wsh_lean *lean);
+void wsh_hwloc_env_begin(struct wsh_hwloc_env *hwloc_env);
+void wsh_hwloc_env_end(struct wsh_hwloc_env *hwloc_env);
 
 #endif

@@ -151,8 +151,8 @@ static int uid_publish(struct wsh_boot *boot, int round, const void *blob, size_
     struct wsh_host_blobs blobs;
     size_t all_len;
     char *all;
-    int rc = wsh_uid_client_ask(joined->client, WSH_UID_PUBLISH, (uint32_t)round, blob, len,
-                                "exchange of addresses", &all, &all_len);
+    int rc = wsh_uid_client_request(joined->client, WSH_UID_PUBLISH, (uint32_t)round, blob, len,
+                                    "exchange of addresses", &all, &all_len);
 
     if (!rc)
         rc = wsh_host_blobs_open(&blobs, all, all_len, boot->n_pes);
@@ -171,8 +171,8 @@ static int uid_exchange_host(struct wsh_boot *boot, const void *mine, size_t len
     struct joined *joined = boot->priv;
     size_t parts_len, part_len;
     char *parts;
-    int rc = wsh_uid_client_ask(joined->client, WSH_UID_HOST, 0, mine, len, "exchange on this host", &parts,
-                                &parts_len);
+    int rc = wsh_uid_client_request(joined->client, WSH_UID_HOST, 0, mine, len, "exchange on this host",
+                                    &parts, &parts_len);
 
     for (int i = 0; !rc && i < boot->local_size; i++) {
         const char *part = wsh_uid_part(parts, parts_len, boot->local_size, i, &part_len);
@@ -196,8 +196,8 @@ static int uid_barrier(struct wsh_boot *boot, const char *what)
     char *none = NULL;
     size_t len;
     bool leave = !strcmp(what, WSH_BOOT_AT_EXIT);
-    int rc = wsh_uid_client_ask(joined->client, leave ? WSH_UID_LEAVE : WSH_UID_BARRIER,
-                                !strcmp(what, "shmem_finalize"), NULL, 0, what, &none, &len);
+    int rc = wsh_uid_client_request(joined->client, leave ? WSH_UID_LEAVE : WSH_UID_BARRIER,
+                                    !strcmp(what, "shmem_finalize"), NULL, 0, what, &none, &len);
 
     if (!rc && !strcmp(what, "shmem_init"))
         wsh_uid_client_started(joined->client);

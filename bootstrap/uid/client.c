@@ -273,7 +273,7 @@ static void wait_late(struct wsh_uid_client *client)
     client->waited += client->hang_seconds;
     pthread_mutex_unlock(&client->mutex);
     pthread_mutex_lock(&client->sending);
-    wsh_uid_client_send(client, WSH_UID_ASK, 0, NULL, 0);
+    wsh_uid_client_send(client, WSH_UID_REQUEST, 0, NULL, 0);
     pthread_mutex_unlock(&client->sending);
     pthread_mutex_lock(&client->mutex);
 }
@@ -322,8 +322,8 @@ static int answer_give(struct wsh_uid_client *client, char **answer, size_t *ans
     return 0;
 }
 
-int wsh_uid_client_ask(struct wsh_uid_client *client, enum wsh_uid_type type, uint32_t arg, const void *body,
-                       size_t len, const char *what, char **answer, size_t *answer_len)
+int wsh_uid_client_request(struct wsh_uid_client *client, enum wsh_uid_type type, uint32_t arg,
+                           const void *body, size_t len, const char *what, char **answer, size_t *answer_len)
 {
     int rc;
 

@@ -57,8 +57,8 @@ void wsh_uid_client_close(struct wsh_uid_client *client);
  * Sends a message and waits for the root's answer, which comes once all others have sent the same. *answer is malloc'd.
  * `what` names it in messages. 0, or a negative errno after one line.
  */
-int wsh_uid_client_ask(struct wsh_uid_client *client, enum wsh_uid_type type, uint32_t arg, const void *body,
-                       size_t len, const char *what, char **answer, size_t *answer_len);
+int wsh_uid_client_request(struct wsh_uid_client *client, enum wsh_uid_type type, uint32_t arg,
+                           const void *body, size_t len, const char *what, char **answer, size_t *answer_len);
 
 /* Who this is, which a new root is told. Once, within shmem_init; 0 or -ENOMEM after one line. */
 int wsh_uid_client_describe(struct wsh_uid_client *client, const struct wsh_uid *uid, int rank, int n_ranks,

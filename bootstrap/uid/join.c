@@ -217,12 +217,12 @@ static int join_connect(struct attempt *attempt, double seconds)
 /* Until the root says something. Whenever a report is due it is asked who is missing. */
 static int root_await(int fd, struct attempt *attempt)
 {
-    struct wsh_uid_head ask = wsh_uid_head_make(WSH_UID_ASK, WSH_UID_ASKS_START, 0);
+    struct wsh_uid_head request = wsh_uid_head_make(WSH_UID_REQUEST, WSH_UID_REQUESTS_START, 0);
     int rc;
 
     while ((rc = wsh_uid_await(fd, earlier(attempt->next_report, attempt->deadline))) == -ETIMEDOUT &&
            wsh_uid_now() < attempt->deadline)
-        if (report_is_due(attempt) && (rc = wsh_uid_send(fd, &ask, sizeof ask, attempt->deadline)))
+        if (report_is_due(attempt) && (rc = wsh_uid_send(fd, &request, sizeof request, attempt->deadline)))
             return rc;
     return rc;
 }

@@ -17,8 +17,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define STRANGERS_MAX 512    /* connections that have not shown that they know the secret */
-#define STRANGER_SECONDS 20. /* for that */
+#define UNKNOWN_MAX 512     /* connections that have not shown that they know the secret */
+#define UNKNOWN_SECONDS 20. /* for that */
 #define TICK_MS 50
 #define EVENTS 64
 
@@ -28,7 +28,7 @@ static void conn_drop(struct wsh_uid_root *root, struct wsh_uid_conn **at)
     struct wsh_uid_conn *conn = *at;
 
     wsh_uid_world_lose(&root->world, conn);
-    root->n_strangers -= !conn->known;
+    root->n_unknown -= !conn->known;
     wsh_uid_roots_lock();
     *at = conn->next;
     wsh_uid_conn_close(conn);
@@ -43,7 +43,7 @@ static void sweep(struct wsh_uid_root *root)
     for (struct wsh_uid_conn **at = &root->conns; *at;) {
         struct wsh_uid_conn *conn = *at;
 
-        if (conn->broken || (conn->rank < 0 && now > conn->came + STRANGER_SECONDS))
+        if (conn->broken || (conn->rank < 0 && now > conn->came + UNKNOWN_SECONDS))
             conn_drop(root, at);
         else
             at = &conn->next;
@@ -51,7 +51,7 @@ static void sweep(struct wsh_uid_root *root)
 }
 
 /* Makes room for one that comes now. */
-static void drop_oldest_stranger(struct wsh_uid_root *root)
+static void drop_oldest_unknown(struct wsh_uid_root *root)
 {
     struct wsh_uid_conn **oldest = NULL;
 
@@ -68,8 +68,8 @@ static bool accept_one(struct wsh_uid_root *root, int listener)
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct wsh_uid_conn *conn;
 
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE) && root->n_strangers) {
-        drop_oldest_stranger(root);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE) && root->n_unknown) {
+        drop_oldest_unknown(root);
         fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     }
     if (fd < 0 && (errno == EMFILE || errno == ENFILE))
@@ -77,14 +77,14 @@ static bool accept_one(struct wsh_uid_root *root, int listener)
     if (fd < 0)
         return errno == EINTR || errno == ECONNABORTED;
     wsh_uid_socket_tune(fd);
-    if (root->n_strangers >= STRANGERS_MAX)
-        drop_oldest_stranger(root);
+    if (root->n_unknown >= UNKNOWN_MAX)
+        drop_oldest_unknown(root);
     wsh_uid_roots_lock();
     conn = wsh_uid_conn_open(fd, root->at.epoll);
     if (conn) {
         conn->next = root->conns;
         root->conns = conn;
-        root->n_strangers++;
+        root->n_unknown++;
     }
     wsh_uid_roots_unlock();
     return true;
@@ -107,7 +107,7 @@ static void hello_take(struct wsh_uid_root *root, struct wsh_uid_conn *conn)
     if (conn->broken)
         return;
     conn->known = true;
-    root->n_strangers--;
+    root->n_unknown--;
     proof.tag = wsh_uid_proof_tag(secret, &conn->challenge, &conn->hello);
     wsh_uid_conn_send_bytes(conn, &proof, sizeof proof);
     wsh_uid_world_join(&root->world, conn);
@@ -132,7 +132,7 @@ static int root_timeout(const struct wsh_uid_root *root)
     bool idle = (world->state == WSH_UID_RUNNING && !world->returned_until) ||
                 (world->state == WSH_UID_COMING && !world->n_ranks);
 
-    return idle && !root->n_strangers ? -1 : TICK_MS;
+    return idle && !root->n_unknown ? -1 : TICK_MS;
 }
 
 /* New connections come last: they may close others that events of this call are for. */

@@ -12,7 +12,7 @@ struct wsh_uid_root {
     struct wsh_uid_world world;
     struct wsh_uid_listen at;
     struct wsh_uid_conn *conns; /* the newest first */
-    int n_strangers;
+    int n_unknown;
     double made;
 
     /* Under the lock, and the descriptors too. */

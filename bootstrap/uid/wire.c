@@ -101,7 +101,7 @@ bool wsh_uid_head_is_valid(const struct wsh_uid_head *head, int n_pes)
     case WSH_UID_HOST: return head->len <= (uint64_t)n_pes * (WSH_UID_BODY_MAX + sizeof(uint64_t));
     case WSH_UID_BARRIER:
     case WSH_UID_ABORT:
-    case WSH_UID_ASK:
+    case WSH_UID_REQUEST:
     case WSH_UID_LEAVE:
     case WSH_UID_LEFT:
     case WSH_UID_SUCCEED: return head->len == 0;

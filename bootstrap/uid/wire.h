@@ -48,7 +48,7 @@ enum wsh_uid_type {
     WSH_UID_HOST,      /* a PE's bytes; the answer has those of its host's PEs (wsh_uid_part) */
     WSH_UID_BARRIER,   /* arg: 1 where it is the last of the world. The root's answer: all have come */
     WSH_UID_ABORT,     /* a PE's; arg: exit status */
-    WSH_UID_ASK,       /* a PE's: whom do I wait for? arg: 1 before the start, WSH_UID_ASKS_START */
+    WSH_UID_REQUEST,   /* a PE's: whom do I wait for? arg: 1 before the start, WSH_UID_REQUESTS_START */
     WSH_UID_SAY,       /* the root's answer: text */
     WSH_UID_END,       /* the root's; arg: exit status. The job ends; text: why, empty after an abort */
     WSH_UID_LEAVE,     /* a PE's: would finalize at its exit. The root's answer: all PEs would */
@@ -58,7 +58,7 @@ enum wsh_uid_type {
     WSH_UID_TYPES
 };
 
-#define WSH_UID_ASKS_START 1
+#define WSH_UID_REQUESTS_START 1
 
 struct wsh_uid_head {
     uint32_t magic;

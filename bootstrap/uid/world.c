@@ -298,7 +298,7 @@ void wsh_uid_world_take(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 
     if (conn->rank < 0)
         return;
-    if (conn->head.type == WSH_UID_ASK && conn->head.arg == WSH_UID_ASKS_START) {
+    if (conn->head.type == WSH_UID_REQUEST && conn->head.arg == WSH_UID_REQUESTS_START) {
         if (world->state == WSH_UID_COMING) /* else the answer is under way already */
             say_missing(world, conn);
         return;
@@ -313,7 +313,7 @@ void wsh_uid_world_take(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
     case WSH_UID_LEFT: wsh_uid_world_leave(world, conn); break;
     case WSH_UID_MOVE: wsh_uid_world_move(world, conn); break;
     case WSH_UID_ABORT: wsh_uid_world_end(world, (int)conn->head.arg, "%s", ""); break;
-    case WSH_UID_ASK: say_missing(world, conn); break;
+    case WSH_UID_REQUEST: say_missing(world, conn); break;
     default:
         wsh_uid_world_end(world, 1,
                           "PE %d %s sent what is no message; do all PEs run the same version of warpshmem?",

@@ -27,7 +27,7 @@
  */
 static inline unsigned wsh_stream_blocks_for(shmem_team_t team, size_t len, int parts)
 {
-    size_t whole = parts > 0 ? len * (size_t)parts : 0, tiles = whole / WSH_STREAM_CELLS_TILE;
+    size_t whole = parts > 0 ? len * (size_t)parts : 0, tiles = whole / WSH_STREAM_LL_TILE;
 
     if (len <= WSH_DEVICE_CHOICE(MOVE, STREAM, BLOCK) || !whole ||
         wsh_device_spans_hosts(team))

@@ -11,18 +11,18 @@
  * REST(routine, by whom, algorithm, why): for what is longer. Routines: MOVE is alltoall, fcollect and collect,
  * COMBINE reduce, reducescatter and scan. By whom: the scope of a call; STREAM chooses a kernel's blocks, KERNEL is
  * several of them together; ANY is each. Of what: EACH member's block, a SLICE of it times the other members, or what
- * goes to ALL other members together. The algorithms' words are those of runtime/coll/choose/choice.h. Cells serve as
- * far as the team's memory holds them.
+ * goes to ALL other members together. The algorithms' words are those of runtime/coll/choose/choice.h. LL lines serve
+ * as far as the team's memory holds them.
  */
 /* clang-format off */
 #define WSH_DEVICE_CHOICES(ROW, REST)                                                                               \
-    ROW(MOVE, THREAD, CELLS, 32, EACH, "device/collectives")                                                        \
-    ROW(MOVE, WARP, CELLS, 512, EACH, "device/collectives")                                                         \
-    ROW(MOVE, BLOCK, CELLS, 4096, EACH, "device/collectives")                                                       \
+    ROW(MOVE, THREAD, LL, 32, EACH, "device/collectives")                                                        \
+    ROW(MOVE, WARP, LL, 512, EACH, "device/collectives")                                                         \
+    ROW(MOVE, BLOCK, LL, 4096, EACH, "device/collectives")                                                       \
     REST(MOVE, ANY, PUSH, "straight into dest")                                                                     \
-    ROW(BROADCAST, THREAD, CELLS, 32, EACH, "device/collectives")                                                   \
-    ROW(BROADCAST, WARP, CELLS, 512, EACH, "device/collectives")                                                    \
-    ROW(BROADCAST, BLOCK, CELLS, 8192, EACH, "device/collectives: else members meet, read and meet again")          \
+    ROW(BROADCAST, THREAD, LL, 32, EACH, "device/collectives")                                                   \
+    ROW(BROADCAST, WARP, LL, 512, EACH, "device/collectives")                                                    \
+    ROW(BROADCAST, BLOCK, LL, 8192, EACH, "device/collectives: else members meet, read and meet again")          \
     ROW(BROADCAST, THREAD, PUSH, 8192, ALL, "device/collectives, H200")                                             \
     ROW(BROADCAST, WARP, PUSH, 8192, ALL, "device/collectives, H200")                                               \
     ROW(BROADCAST, BLOCK, PUSH, 131072, ALL, "device/collectives, H200")                                            \
@@ -32,9 +32,9 @@
     REST(BROADCAST_TWO, WARP, PUSH, "at any size")                                                                  \
     ROW(BROADCAST_TWO, BLOCK, PUSH, 131072, EACH, "device/collectives, H200")                                       \
     REST(BROADCAST_TWO, ANY, HALVES, "both links are used")                                                         \
-    ROW(COMBINE, THREAD, CELLS, 32, EACH, "device/collectives")                                                     \
-    ROW(COMBINE, WARP, CELLS, 512, EACH, "device/collectives")                                                      \
-    ROW(COMBINE, BLOCK, CELLS, 16384, EACH, "device/collectives")                                                   \
+    ROW(COMBINE, THREAD, LL, 32, EACH, "device/collectives")                                                     \
+    ROW(COMBINE, WARP, LL, 512, EACH, "device/collectives")                                                      \
+    ROW(COMBINE, BLOCK, LL, 16384, EACH, "device/collectives")                                                   \
     REST(COMBINE, ANY, SLICES, "each byte is read once")                                                            \
     ROW(REDUCE_HOSTS, ANY, WHOLE, 8192, EACH, "sim/runs/thresholds.txt, by its messages")                  \
     REST(REDUCE_HOSTS, ANY, SLICES, "fewest bytes")                                                                 \
@@ -42,14 +42,14 @@
     ROW(COMBINE, STREAM, BLOCK, 16384, EACH, "by the cells of that block")                                          \
     ROW(EVERY, STREAM, FINE, 524288, EACH, "a thread for each cell; alltoall and fcollect: of all blocks together") \
     REST(EVERY, STREAM, TILES, "a block reaches 45 GB/s, 32 of them what NVLink carries (H200)")                    \
-    ROW(MOVE, KERNEL, CELLS, 262144, ALL, "device/collectives, H200: beyond, flags take longer than to meet")       \
+    ROW(MOVE, KERNEL, LL, 262144, ALL, "device/collectives, H200: beyond, flags take longer than to meet")       \
     REST(MOVE, KERNEL, PUSH, "straight into dest")                                                                  \
-    ROW(BROADCAST, KERNEL, CELLS, 262144, ALL, "device/collectives, H200")                                          \
+    ROW(BROADCAST, KERNEL, LL, 262144, ALL, "device/collectives, H200")                                          \
     ROW(BROADCAST, KERNEL, PUSH, 3145728, ALL, "sooner than the others ask for it and read; beyond, as a block")    \
-    ROW(REDUCE, KERNEL, CELLS, 262144, ALL, "device/collectives, H200")                                             \
+    ROW(REDUCE, KERNEL, LL, 262144, ALL, "device/collectives, H200")                                             \
     ROW(REDUCE, KERNEL, SLICED, 262144, SLICE, "device/collectives, H200")                                          \
     REST(REDUCE, KERNEL, SLICES, "each byte is read once")                                                          \
-    ROW(SCATTER, KERNEL, CELLS, 262144, ALL, "device/collectives, H200")                                            \
+    ROW(SCATTER, KERNEL, LL, 262144, ALL, "device/collectives, H200")                                            \
     REST(SCATTER, KERNEL, SLICES, "each byte is read once")                                                         \
     REST(SCAN, KERNEL, SLICES, "each byte is read once")
 /* clang-format on */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that move data, in device code: short data goes by cells, longer data directly to or from the peers'
+ * Collectives that move data, in device code: short data goes by LL lines, longer data directly to or from the peers'
  * arrays. Every call awaits a flag of every member, whatever it moves. A call with nothing to move does nothing.
  */
 #ifndef WSH_DEVICE_COLL_CUH
 #define WSH_DEVICE_COLL_CUH
 
-#include "cells.cuh"
+#include "ll.cuh"
 #include "choice.h"
 #include "hosts.cuh"
 #include "relay.cuh"
@@ -47,7 +47,7 @@ struct wsh_dev_block_exchange {
 
 /* To block number my_pe of member i's dest. `blocks` is in memory: a loop's registers add to those of its copies. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_exchange_far(const struct wsh_dev_group &group, const struct wsh_dev_block_exchange &blocks)
+WSH_DEV_CALL void wsh_dev_exchange_long(const struct wsh_dev_group &group, const struct wsh_dev_block_exchange &blocks)
 {
 #pragma unroll 1
     for (unsigned i = 0; i < (unsigned)group.n_pes; i++) {
@@ -60,12 +60,12 @@ WSH_DEV_CALL void wsh_dev_exchange_far(const struct wsh_dev_group &group, const 
 }
 
 template <int S>
-static WSH_DEV void wsh_dev_exchange_near(const struct wsh_dev_group &group, char *dest, const char *source,
+static WSH_DEV void wsh_dev_exchange_ll(const struct wsh_dev_group &group, char *dest, const char *source,
                                         size_t stride, size_t len)
 {
-    wsh_dev_cells_send<S>(group, source, stride, len);
-    wsh_dev_cells_keep<S>(dest + (size_t)group.my_pe * len, source + (size_t)group.my_pe * stride, len);
-    wsh_dev_cells_receive<S>(group, dest, len, len, 0, (unsigned)group.n_pes - 1);
+    wsh_dev_ll_send<S>(group, source, stride, len);
+    wsh_dev_ll_keep<S>(dest + (size_t)group.my_pe * len, source + (size_t)group.my_pe * stride, len);
+    wsh_dev_ll_receive<S>(group, dest, len, len, 0, (unsigned)group.n_pes - 1);
     wsh_dev_sync<S>();
 }
 
@@ -83,10 +83,10 @@ WSH_DEV_CALL void wsh_dev_exchange(const char *what, shmem_team_t team, char *de
         return;
     }
     group = wsh_dev_group_enter<S>(what, team);
-    if (len > wsh_dev_cells_room<S>(group))
-        wsh_dev_exchange_far<S>(wsh_dev_group(group), wsh_dev_block_exchange{dest, source, stride, len});
+    if (len > wsh_dev_ll_room<S>(group))
+        wsh_dev_exchange_long<S>(wsh_dev_group(group), wsh_dev_block_exchange{dest, source, stride, len});
     else
-        wsh_dev_exchange_near<S>(group, dest, source, stride, len);
+        wsh_dev_exchange_ll<S>(group, dest, source, stride, len);
 }
 
 template <int S>
@@ -101,20 +101,20 @@ static WSH_DEV void wsh_dev_fcollect(const char *what, shmem_team_t team, void *
     wsh_dev_exchange<S>(what, team, (char *)dest, (const char *)source, true, len);
 }
 
-/* All but the root set their flags; the root's cells serve as its flag. */
+/* All but the root set their flags; the root's LL lines serve as its flag. */
 template <int S>
-static WSH_DEV void wsh_dev_broadcast_near(const struct wsh_dev_group &group, char *dest, const char *source,
-                                           size_t len, int root)
+static WSH_DEV void wsh_dev_broadcast_ll(const struct wsh_dev_group &group, char *dest, const char *source,
+                                         size_t len, int root)
 {
     unsigned at = (unsigned)(root - group.my_pe - 1 + group.n_pes) % (unsigned)group.n_pes; /* after me */
 
     if (group.my_pe == root) {
-        wsh_dev_cells_send<S>(group, source, 0, len);
-        wsh_dev_cells_keep<S>(dest, source, len);
+        wsh_dev_ll_send<S>(group, source, 0, len);
+        wsh_dev_ll_keep<S>(dest, source, len);
     } else {
         if (wsh_dev_is_poller<S>())
             wsh_dev_signal_members<S>(group, wsh_dev_arrived(group));
-        wsh_dev_cells_receive<S>(group, dest, 0, len, at, 1);
+        wsh_dev_ll_receive<S>(group, dest, 0, len, at, 1);
     }
     if (wsh_dev_is_poller<S>())
         wsh_dev_await_flags<S>(group, wsh_dev_arrived(group), root);
@@ -163,10 +163,10 @@ WSH_DEV_CALL void wsh_dev_broadcast_push(const struct wsh_dev_group &group, cons
     wsh_dev_sync<S>();
 }
 
-/* A broadcast that is too long for cells. */
+/* A broadcast that is too long for LL lines. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
-                                        int root)
+WSH_DEV_CALL void wsh_dev_broadcast_long(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
+                                         int root)
 {
     struct wsh_dev_relay_plan all = {dest, source, len, root, {0, 1}, {0, 0}, {0, 0}, {0, 0}};
 
@@ -193,10 +193,10 @@ WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void
     group = wsh_dev_group_enter<S>(what, team);
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
-    if (len > wsh_dev_cells_room<S, WSH_CELLS_CAST>(group))
-        wsh_dev_broadcast_far<S>(wsh_dev_group(group), (char *)dest, (const char *)source, len, root);
+    if (len > wsh_dev_ll_room<S, WSH_LL_CAST>(group))
+        wsh_dev_broadcast_long<S>(wsh_dev_group(group), (char *)dest, (const char *)source, len, root);
     else
-        wsh_dev_broadcast_near<S>(group, (char *)dest, (const char *)source, len, root);
+        wsh_dev_broadcast_ll<S>(group, (char *)dest, (const char *)source, len, root);
 }
 
 #endif

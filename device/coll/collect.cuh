@@ -3,7 +3,7 @@
  * Collectives in device code whose data does not lie side by side in equal parts: collect, where each member sends as
  * much as it likes, and alltoalls, whose elements lie apart.
  *
- * In a collect each member's first cell says how many bytes it has; what fits the others is in them. As all read all
+ * In a collect each member's first LL line says how many bytes it has; what fits the others is in them. As all read all
  * lengths, all know alike where each part begins, and whether a longer one comes, stored straight into dest, so that
  * they meet once more.
  */
@@ -13,24 +13,26 @@
 #include "coll.cuh"
 #include "../core/strided.cuh"
 
-/* What a member sends by cells, behind the first one. */
+/* What a member sends by LL lines, behind the first one. */
 template <int S> static WSH_DEV size_t wsh_dev_collect_room(const struct wsh_dev_group &group)
 {
-    return wsh_dev_cells_room<S>(group) - WSH_CELL_BYTES;
+    return wsh_dev_ll_room<S>(group) - WSH_LL_BYTES;
 }
 
 /* How many bytes member `from` has; all lanes ask, of this member too. */
 static WSH_DEV size_t wsh_dev_collect_len(const struct wsh_dev_group &group, int from, size_t mine)
 {
-    const struct wsh_ptx_pair *cell = wsh_dev_cells_from(group, group.pad, from);
+    const struct wsh_ptx_pair *line = wsh_dev_ll_from(group, group.area, from);
 
-    return from == group.my_pe ? mine : (size_t)wsh_dev_cell_take(group, cell, wsh_ptx_get(cell));
+    return from == group.my_pe ? mine : (size_t)wsh_dev_ll_line_take(group, line, wsh_ptx_get(line));
 }
 
-/* Receives the parts that came by cells, and keeps this member's own at *at. True where a part is too long for them. */
+/*
+ * Receives the parts that came by LL lines, and keeps this member's own at *at. True where a part is too long for them.
+ */
 template <int S>
-WSH_DEV_CALL bool wsh_dev_collect_near(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
-                                       size_t *at)
+WSH_DEV_CALL bool wsh_dev_collect_ll(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
+                                     size_t *at)
 {
     size_t room = wsh_dev_collect_room<S>(group), off = 0;
     bool longer = false;
@@ -38,13 +40,13 @@ WSH_DEV_CALL bool wsh_dev_collect_near(const struct wsh_dev_group &group, char *
 #pragma unroll 1
     for (int from = 0; from < group.n_pes; from++) {
         size_t theirs = wsh_dev_collect_len(group, from, len);
-        unsigned place = (unsigned)(from - group.my_pe - 1 + group.n_pes) % (unsigned)group.n_pes; /* after me */
+        unsigned after = (unsigned)(from - group.my_pe - 1 + group.n_pes) % (unsigned)group.n_pes; /* after me */
 
         if (from == group.my_pe) {
             wsh_dev_keep<S>(dest + off, source, len);
             *at = off;
         } else if (theirs <= room) {
-            wsh_dev_cells_receive<S>(group, dest + off, 0, theirs, place, 1, 1);
+            wsh_dev_ll_receive<S>(group, dest + off, 0, theirs, after, 1, 1);
         }
         longer |= theirs > room;
         off += theirs;
@@ -52,29 +54,29 @@ WSH_DEV_CALL bool wsh_dev_collect_near(const struct wsh_dev_group &group, char *
     return longer;
 }
 
-/* All members send their lengths and short parts by cells; each then stores a long part to all others. */
+/* All members send their lengths and short parts by LL lines; each then stores a long part to all others. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_collect(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
 {
     struct wsh_dev_group group;
     size_t at = 0;
-    bool near;
+    bool fits;
 
     if (wsh_dev_spans_hosts(what, team)) {
         wsh_dev_hosts_collect<S>(wsh_dev_hosts_of(what, team, dest, source, 0, len));
         return;
     }
     group = wsh_dev_group_enter<S>(what, team);
-    near = len <= wsh_dev_collect_room<S>(group);
-    wsh_dev_cells_send<S>(group, (const char *)&len, 0, sizeof len);
-    if (near)
-        wsh_dev_cells_send<S>(group, (const char *)source, 0, len, 1);
-    if (!wsh_dev_collect_near<S>(group, (char *)dest, (const char *)source, len, &at)) {
+    fits = len <= wsh_dev_collect_room<S>(group);
+    wsh_dev_ll_send<S>(group, (const char *)&len, 0, sizeof len);
+    if (fits)
+        wsh_dev_ll_send<S>(group, (const char *)source, 0, len, 1);
+    if (!wsh_dev_collect_ll<S>(group, (char *)dest, (const char *)source, len, &at)) {
         wsh_dev_sync<S>();
         return;
     }
 #pragma unroll 1
-    for (unsigned i = 0; !near && i + 1 < (unsigned)group.n_pes; i++)
+    for (unsigned i = 0; !fits && i + 1 < (unsigned)group.n_pes; i++)
         wsh_dev_store<S>(wsh_dev_member(group, (char *)dest + at, len, wsh_dev_after_me(group, i)), source, len);
     wsh_dev_sync_members<S>(group, wsh_dev_done(group));
 }
@@ -91,8 +93,8 @@ WSH_DEV_CALL void wsh_dev_hosts_strided(const struct wsh_dev_hosts &call, const 
         struct wsh_dev_parts parts = wsh_dev_parts_of<WIDTH>(
             call.dest, call.source + (size_t)to * s.nelems * (size_t)s.sst * WIDTH, s.nelems, s.dst,
             wsh_dev_member_pe(call.group, to));
-        uint64_t at = wsh_dev_reach_or_ask(call.group.what, parts.dest, wsh_dev_span(s.nelems, s.dst, WIDTH), parts.pe,
-                                           false);
+        uint64_t at = wsh_dev_reach_or_request(call.group.what, parts.dest, wsh_dev_span(s.nelems, s.dst, WIDTH),
+                                               parts.pe, false);
 
         if (at)
             wsh_dev_copy_strided<wsh_dev_from_generic>((T *)at, (const T *)parts.source, s, wsh_dev_lane<S>(),

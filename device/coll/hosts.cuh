@@ -37,9 +37,9 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_ask(struct wsh_dev_parts *parts
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
-        uint64_t place = wsh_dev_parts_next<S>(parts, false);
+        uint64_t at = wsh_dev_parts_next<S>(parts, false);
 
-        wsh_dev_hosts_copy<S>(place, parts->source + parts->off, parts->len);
+        wsh_dev_hosts_copy<S>(at, parts->source + parts->off, parts->len);
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() == 0)
             wsh_dev_put_post(*parts, nullptr);
@@ -56,7 +56,7 @@ static WSH_DEV void wsh_dev_hosts_put(const struct wsh_dev_group &group, char *d
 
     if (!len || (to == group.my_pe && dest == source))
         return;
-    at = wsh_dev_reach_or_ask(group.what, dest, len, parts.pe, false);
+    at = wsh_dev_reach_or_request(group.what, dest, len, parts.pe, false);
     if (at)
         wsh_dev_hosts_copy<S>(at, parts.source, parts.whole);
     else
@@ -96,15 +96,15 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_broadcast(struct wsh_dev_hosts 
 
 static WSH_DEV size_t wsh_dev_stage_room(const struct wsh_dev_group &group)
 {
-    return ((const struct wsh_device_team_header *)group.pad)->stage;
+    return ((const struct wsh_device_team_header *)group.area)->stage;
 }
 
-/* The buffer in the pad for what member `from` sends in this epoch: a symmetric address. */
+/* The buffer in the sync area for what member `from` sends in this epoch: a symmetric address. */
 static WSH_DEV char *wsh_dev_stage_from(const struct wsh_dev_group &group, int from)
 {
     uint64_t buffer = (group.epoch & 1) * (uint64_t)group.n_pes + (uint64_t)from;
 
-    return (char *)(group.pad + WSH_DEVICE_PAD_CELLS(group.n_pes) + buffer * wsh_dev_stage_room(group));
+    return (char *)(group.area + WSH_DEVICE_SYNC_AREA_LL(group.n_pes) + buffer * wsh_dev_stage_room(group));
 }
 
 /* One lane: sends the length of this member's part of a collect to all others. */

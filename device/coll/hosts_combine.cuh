@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reductions and scans among members on several hosts. Data is first sent to the member that combines it, into that
- * member's pad: a piece an epoch, into one of two buffers in turn. As with cells, a buffer is written again two epochs
- * later: members set their flags of an epoch once they have read all of the one before, and each awaits the flags of
- * every other in between.
+ * member's sync area: a piece an epoch, into one of two buffers in turn. As with LL lines, a buffer is written again
+ * two epochs later: members set their flags of an epoch once they have read all of the one before, and each awaits the
+ * flags of every other in between.
  */
 #ifndef WSH_DEVICE_HOSTS_COMBINE_CUH
 #define WSH_DEVICE_HOSTS_COMBINE_CUH

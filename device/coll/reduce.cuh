@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions in device code. Small ones: every member gets all sources by cells and combines them in the order of the
- * members. Large ones: each member reads its slice of all sources, combines it in the same order, and writes it to
+ * Reductions in device code. Small ones: every member gets all sources by LL lines and combines them in the order of
+ * the members. Large ones: each member reads its slice of all sources, combines it in the same order, and writes it to
  * every dest. Either way all members get the same bits, and dest may be source: an element is read, by whoever reads
  * it, before the same lane writes it.
  */
@@ -21,19 +21,19 @@ struct wsh_dev_reduction {
     bool scatter; /* dest is this member's alone */
 };
 
-/* Places of its cells that one scope's lane folds at once. */
+/* Slots of its LL lines that one scope's lane folds at once. */
 template <int S> WSH_DEV constexpr unsigned wsh_dev_fold_units()
 {
     return S == WSH_THREAD ? 4 : 1;
 }
 
 /*
- * Data of all members at U places of their cells, `unit` and every `step` from there on below `units`, combined; SCAN:
- * up to `last`, or 0. `own`: this member's.
+ * Data of all members at U slots of their LL lines, `unit` and every `step` from there on below `units`, combined;
+ * SCAN: up to `last`, or 0. `own`: this member's.
  */
 template <int S, class K, unsigned U, bool SCAN = false>
-static WSH_DEV void wsh_dev_cells_fold(const struct wsh_dev_group &group, int op, unsigned unit, unsigned step,
-                                       unsigned units, const uint64_t (&own)[U], uint64_t (&sum)[U], int last = 0)
+static WSH_DEV void wsh_dev_ll_fold(const struct wsh_dev_group &group, int op, unsigned unit, unsigned step,
+                                    unsigned units, const uint64_t (&own)[U], uint64_t (&sum)[U], int last = 0)
 {
     constexpr int ahead = S == WSH_WARP ? 4 : 2;
 
@@ -48,7 +48,7 @@ static WSH_DEV void wsh_dev_cells_fold(const struct wsh_dev_group &group, int op
         for (int a = 0; a < ahead; a++)
 #pragma unroll
             for (unsigned k = 0; k < U; k++)
-                seen[a][k] = wsh_ptx_get(wsh_dev_cells_from(group, group.pad, base + a < group.n_pes ? base + a : 0) +
+                seen[a][k] = wsh_ptx_get(wsh_dev_ll_from(group, group.area, base + a < group.n_pes ? base + a : 0) +
                                          (unit + k * step < units ? unit + k * step : unit));
 #pragma unroll
         for (int a = 0; a < ahead; a++) {
@@ -63,8 +63,8 @@ static WSH_DEV void wsh_dev_cells_fold(const struct wsh_dev_group &group, int op
                 if (unit + k * step >= units)
                     break;
                 if (from != group.my_pe)
-                    value = wsh_dev_cell_take(
-                        group, wsh_dev_cells_from(group, group.pad, from) + unit + k * step, seen[a][k]);
+                    value = wsh_dev_ll_line_take(
+                        group, wsh_dev_ll_from(group, group.area, from) + unit + k * step, seen[a][k]);
                 if (!SCAN || from <= last)
                     sum[k] = from ? wsh_dev_fold<K>(op, sum[k], value) : value;
             }
@@ -72,16 +72,16 @@ static WSH_DEV void wsh_dev_cells_fold(const struct wsh_dev_group &group, int op
     }
 }
 
-/* A part that fits cells, in one epoch; member i's part of the sources lies `stride` * i on. */
+/* A part that fits LL lines, in one epoch; member i's part of the sources lies `stride` * i on. */
 template <int S, class K>
-static WSH_DEV void wsh_dev_reduce_near(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+static WSH_DEV void wsh_dev_reduce_ll(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                       size_t stride)
 {
     constexpr unsigned U = wsh_dev_fold_units<S>();
     const char *mine = what.source + (size_t)group.my_pe * stride;
-    unsigned units = wsh_dev_cells_for(what.len), size = wsh_dev_size<S>();
+    unsigned units = wsh_dev_ll_for(what.len), size = wsh_dev_size<S>();
 
-    wsh_dev_cells_send<S>(group, what.source, stride, what.len);
+    wsh_dev_ll_send<S>(group, what.source, stride, what.len);
     wsh_dev_sync<S>(); /* dest may be what other lanes were to send */
 #pragma unroll 1
     for (unsigned unit = wsh_dev_lane<S>(); unit < units; unit += U * size) {
@@ -89,14 +89,14 @@ static WSH_DEV void wsh_dev_reduce_near(const struct wsh_dev_group &group, const
 
 #pragma unroll
         for (unsigned k = 0; k < U; k++) {
-            size_t off = (size_t)(unit + k * size) * WSH_CELL_BYTES;
+            size_t off = (size_t)(unit + k * size) * WSH_LL_BYTES;
 
             own[k] = off < what.len ? wsh_dev_load8(mine + off, what.len - off) : 0;
         }
-        wsh_dev_cells_fold<S, K, U>(group, what.op, unit, size, units, own, sum);
+        wsh_dev_ll_fold<S, K, U>(group, what.op, unit, size, units, own, sum);
 #pragma unroll
         for (unsigned k = 0; k < U; k++) {
-            size_t off = (size_t)(unit + k * size) * WSH_CELL_BYTES;
+            size_t off = (size_t)(unit + k * size) * WSH_LL_BYTES;
 
             if (off < what.len)
                 wsh_dev_store8(what.dest + off, sum[k], what.len - off);
@@ -241,10 +241,10 @@ WSH_DEV_CALL void wsh_dev_reduce_narrow(const struct wsh_dev_group &group, const
     wsh_dev_reduce_span<S, K, S == WSH_BLOCK ? 1 : 2, typename K::bits>(group, what, range);
 }
 
-/* This member's part of a reduction that is too long for cells: `range` of all sources. */
+/* This member's part of a reduction that is too long for LL lines: `range` of all sources. */
 template <int S, class K>
-WSH_DEV_CALL void wsh_dev_reduce_far(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                     const struct wsh_dev_range &range)
+WSH_DEV_CALL void wsh_dev_reduce_long(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                      const struct wsh_dev_range &range)
 {
     size_t middle = wsh_dev_reduce_middle(group, what, range);
 
@@ -275,11 +275,11 @@ WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op
         return;
     }
     group = wsh_dev_group_enter<S>(what, team);
-    if (all.len <= wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
-        wsh_dev_reduce_near<S, K>(group, all, 0);
+    if (all.len <= wsh_dev_ll_room<S, WSH_LL_COMBINE>(group)) {
+        wsh_dev_reduce_ll<S, K>(group, all, 0);
         return;
     }
-    wsh_dev_reduce_far<S, K>(wsh_dev_group(group), wsh_dev_reduction(all), wsh_dev_slice(group, all.len));
+    wsh_dev_reduce_long<S, K>(wsh_dev_group(group), wsh_dev_reduction(all), wsh_dev_slice(group, all.len));
 }
 
 /* dest overlaps no source: others still read that when this member writes its result. */
@@ -298,12 +298,12 @@ WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, in
         return;
     }
     group = wsh_dev_group_enter<S>(what, team);
-    if (len > wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
+    if (len > wsh_dev_ll_room<S, WSH_LL_COMBINE>(group)) {
         mine.source += (size_t)group.my_pe * len;
-        wsh_dev_reduce_far<S, K>(wsh_dev_group(group), wsh_dev_reduction(mine), wsh_dev_range{0, len});
+        wsh_dev_reduce_long<S, K>(wsh_dev_group(group), wsh_dev_reduction(mine), wsh_dev_range{0, len});
         return;
     }
-    wsh_dev_reduce_near<S, K>(group, mine, len);
+    wsh_dev_reduce_ll<S, K>(group, mine, len);
 }
 
 #endif

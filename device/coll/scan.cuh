@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scans in device code: sums over the members up to this one. They work as reductions do. Small ones go by cells from
- * all to all; each member combines those that it needs and reads the others for their flags alone. Of large ones each
- * member works out its slice for all. dest may be source: an element of a member is read before the same lane writes
- * it.
+ * Scans in device code: sums over the members up to this one. They work as reductions do. Small ones go by LL lines
+ * from all to all; each member combines those that it needs and reads the others for their flags alone. Of large ones
+ * each member works out its slice for all. dest may be source: an element of a member is read before the same lane
+ * writes it.
  */
 #ifndef WSH_DEVICE_SCAN_CUH
 #define WSH_DEVICE_SCAN_CUH
 
 #include "reduce.cuh"
 
-/* A part that fits cells, in one epoch. */
+/* A part that fits LL lines, in one epoch. */
 template <int S, class K>
-static WSH_DEV void wsh_dev_scan_near(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+static WSH_DEV void wsh_dev_scan_ll(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                     bool exclusive)
 {
     int last = group.my_pe - (exclusive ? 1 : 0);
 
-    wsh_dev_cells_send<S>(group, what.source, 0, what.len);
+    wsh_dev_ll_send<S>(group, what.source, 0, what.len);
     wsh_dev_sync<S>(); /* dest may be what other lanes were to send */
 #pragma unroll 1
-    for (unsigned unit = wsh_dev_lane<S>(); unit < wsh_dev_cells_for(what.len); unit += wsh_dev_size<S>()) {
-        size_t off = (size_t)unit * WSH_CELL_BYTES, left = what.len - off;
+    for (unsigned unit = wsh_dev_lane<S>(); unit < wsh_dev_ll_for(what.len); unit += wsh_dev_size<S>()) {
+        size_t off = (size_t)unit * WSH_LL_BYTES, left = what.len - off;
         uint64_t own[] = {wsh_dev_load8(what.source + off, left)}, sum[1];
 
-        wsh_dev_cells_fold<S, K, 1, true>(group, what.op, unit, 1, unit + 1, own, sum, last);
+        wsh_dev_ll_fold<S, K, 1, true>(group, what.op, unit, 1, unit + 1, own, sum, last);
         wsh_dev_store8(what.dest + off, sum[0], left);
     }
     wsh_dev_sync<S>();
@@ -78,8 +78,8 @@ WSH_DEV_CALL void wsh_dev_scan(const char *what, shmem_team_t team, void *dest, 
         return;
     }
     group = wsh_dev_group_enter<S>(what, team);
-    if (all.len <= wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
-        wsh_dev_scan_near<S, K>(group, all, exclusive);
+    if (all.len <= wsh_dev_ll_room<S, WSH_LL_COMBINE>(group)) {
+        wsh_dev_scan_ll<S, K>(group, all, exclusive);
         return;
     }
     wsh_dev_sync_members<S>(group, wsh_dev_arrived(group));

@@ -53,7 +53,7 @@ static WSH_DEV void wsh_dev_put_share(const char *what, void *dest, const void *
 
     if (!len)
         return;
-    to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
+    to = wsh_dev_reach_or_request(what, dest, len, pe, false);
     if (!to) {
         if (blockIdx.x == 0)
             wsh_dev_put_any<S, true>(what, dest, source, len, pe, nullptr);
@@ -71,7 +71,7 @@ static WSH_DEV void wsh_dev_get_share(const char *what, void *dest, const void *
 
     if (!len)
         return;
-    from = wsh_dev_reach_or_ask(what, source, len, pe, false);
+    from = wsh_dev_reach_or_request(what, source, len, pe, false);
     if (!from) {
         if (blockIdx.x == 0)
             wsh_dev_get_any<S, true>(what, dest, source, len, pe);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Synchronization of the members of a team in device code: each call enters the team's next epoch, whose number lies
- * in the team's pad (view.h), and each member sets a flag, a word in the pad of each other member, that says how far
- * it is.
+ * in the team's sync area (view.h), and each member sets a flag, a word in the sync area of each other member, that
+ * says how far it is.
  *
  * The ordering argument is the one of ptx.cuh: the lanes store and meet at a barrier of their scope; the lanes that
  * set words release first; those that poll acquire once all words hold, and let the others go at a barrier.
@@ -16,20 +16,20 @@
 /* The team of a call, and the epoch it is in. */
 struct wsh_dev_group {
     const char *what;
-    uint64_t pad; /* this PE's: a symmetric address */
+    uint64_t area; /* this PE's: a symmetric address */
     int my_pe, n_pes;
-    uint32_t cells; /* bytes of cells from one member to another and parity */
+    uint32_t ll; /* bytes of LL lines from one member to another and parity */
     uint64_t epoch;
 };
 
 inline WSH_DEV_CALL struct wsh_dev_group wsh_dev_group_find(const char *what, shmem_team_t team)
 {
-    uint64_t pad = wsh_dev_pad_find((uint64_t)team);
-    const struct wsh_device_team_header *header = (const struct wsh_device_team_header *)pad;
+    uint64_t area = wsh_dev_area_find((uint64_t)team);
+    const struct wsh_device_team_header *header = (const struct wsh_device_team_header *)area;
 
-    if (!pad)
+    if (!area)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_HANDLE, -1, (const void *)team, 0);
-    return wsh_dev_group{what, pad, header->my_pe, header->n_pes, (uint32_t)header->cells, 0};
+    return wsh_dev_group{what, area, header->my_pe, header->n_pes, (uint32_t)header->ll, 0};
 }
 
 static WSH_DEV struct wsh_dev_group wsh_dev_group_of(const char *what, shmem_team_t team)
@@ -37,7 +37,7 @@ static WSH_DEV struct wsh_dev_group wsh_dev_group_of(const char *what, shmem_tea
     if (team != SHMEM_TEAM_WORLD || !wsh_device_view.world)
         return wsh_dev_group_find(what, team);
     return wsh_dev_group{what, wsh_device_view.world, wsh_device_view.my_pe, wsh_device_view.n_pes,
-                         (uint32_t)wsh_device_view.world_cells, 0};
+                         (uint32_t)wsh_device_view.world_ll, 0};
 }
 
 /* The i-th member after this one, cyclically, so that members do not all begin with the same one. */
@@ -48,16 +48,16 @@ static WSH_DEV int wsh_dev_after_me(const struct wsh_dev_group &group, unsigned 
     return member < group.n_pes ? member : member - group.n_pes;
 }
 
-/* Members on several hosts: such a team has no cells. Its calls are hosts.cuh's. */
+/* Members on several hosts: such a team has no LL lines. Its calls are hosts.cuh's. */
 static WSH_DEV bool wsh_dev_has_hosts(const struct wsh_dev_group &group)
 {
-    return !group.cells;
+    return !group.ll;
 }
 
 /* Whether the job is on several hosts: one word of constant memory, which is all that a job of one host asks. */
 static WSH_DEV bool wsh_dev_job_has_hosts(const char *what)
 {
-    bool has = !wsh_device_view.world_cells;
+    bool has = !wsh_device_view.world_ll;
 
     if (SHMEMX_ONE_HOST && has)
         wsh_dev_refuse(what, WSH_DEVICE_ONE_HOST, -1, nullptr, 0);
@@ -73,8 +73,8 @@ static WSH_DEV bool wsh_dev_spans_hosts(const char *what, shmem_team_t team)
 /* A member's PE in the world. */
 static WSH_DEV int wsh_dev_member_pe(const struct wsh_dev_group &group, int member)
 {
-    return group.pad == wsh_device_view.world ? member
-                                              : ((const int32_t *)(group.pad + WSH_DEVICE_PAD_MEMBERS))[member];
+    return group.area == wsh_device_view.world ? member
+                                              : ((const int32_t *)(group.area + WSH_DEVICE_SYNC_AREA_MEMBERS))[member];
 }
 
 /* What lies at symmetric address `sym` of a member. */
@@ -83,15 +83,15 @@ static WSH_DEV uint64_t wsh_dev_member(const struct wsh_dev_group &group, const 
     return wsh_dev_reach(group.what, sym, len, wsh_dev_member_pe(group, member));
 }
 
-static WSH_DEV uint64_t wsh_dev_member_pad(const struct wsh_dev_group &group, int member)
+static WSH_DEV uint64_t wsh_dev_member_area(const struct wsh_dev_group &group, int member)
 {
-    return wsh_dev_member(group, (const void *)group.pad, sizeof(struct wsh_device_team_header), member);
+    return wsh_dev_member(group, (const void *)group.area, sizeof(struct wsh_device_team_header), member);
 }
 
-/* The word that member `from` sets in the pad at `pad`. */
-static WSH_DEV uint64_t *wsh_dev_word_from(const struct wsh_dev_group &group, uint64_t pad, int from)
+/* The word that member `from` sets in the sync area at `area`. */
+static WSH_DEV uint64_t *wsh_dev_word_from(const struct wsh_dev_group &group, uint64_t area, int from)
 {
-    return (uint64_t *)(pad + WSH_DEVICE_PAD_WORDS(group.n_pes)) + from;
+    return (uint64_t *)(area + WSH_DEVICE_SYNC_AREA_WORDS(group.n_pes)) + from;
 }
 
 /* What the words hold in this epoch. */
@@ -121,7 +121,7 @@ template <int S> static WSH_DEV void wsh_dev_signal_members(const struct wsh_dev
 {
 #pragma unroll 1
     for (unsigned i = wsh_dev_signaller<S>(); i + 1 < (unsigned)group.n_pes; i += wsh_dev_signallers<S>())
-        wsh_ptx_put(wsh_dev_word_from(group, wsh_dev_member_pad(group, wsh_dev_after_me(group, i)), group.my_pe),
+        wsh_ptx_put(wsh_dev_word_from(group, wsh_dev_member_area(group, wsh_dev_after_me(group, i)), group.my_pe),
                     value);
 }
 
@@ -140,7 +140,7 @@ static WSH_DEV void wsh_dev_await_flags(const struct wsh_dev_group &group, uint6
     for (int base = 0; base < group.n_pes; base += (int)wsh_dev_signallers<S>()) {
         int from = base + (int)wsh_dev_signaller<S>();
         bool mine = from < group.n_pes && from != group.my_pe && from != but;
-        const uint64_t *word = wsh_dev_word_from(group, group.pad, mine ? from : 0);
+        const uint64_t *word = wsh_dev_word_from(group, group.area, mine ? from : 0);
 
         patience.wait.word = word;
         while (wsh_dev_any_signaller<S>(mine && (int64_t)(wsh_ptx_poll(word) - value) < 0))
@@ -162,19 +162,19 @@ template <int S> static WSH_DEV void wsh_dev_sync_members(const struct wsh_dev_g
 }
 
 /*
- * Cells know an epoch by 32 bits: before any such number comes again all cells are zeroed, while nobody writes to
+ * LL lines know an epoch by 32 bits: before any such number comes again all LL lines are zeroed, while nobody writes to
  * them. An epoch of its own, every 2^30.
  */
 #define WSH_SWEEP_MASK 0x3fffffffu
 
-template <int S> static WSH_DEV void wsh_dev_cells_clear(const struct wsh_dev_group &group)
+template <int S> static WSH_DEV void wsh_dev_ll_clear(const struct wsh_dev_group &group)
 {
-    uint4 *cell = (uint4 *)(group.pad + WSH_DEVICE_PAD_CELLS(group.n_pes));
-    size_t n = (size_t)2 * (size_t)group.n_pes * group.cells / sizeof *cell;
+    uint4 *line = (uint4 *)(group.area + WSH_DEVICE_SYNC_AREA_LL(group.n_pes));
+    size_t n = (size_t)2 * (size_t)group.n_pes * group.ll / sizeof *line;
 
 #pragma unroll 1
     for (size_t i = wsh_dev_lane<S>(); i < n; i += wsh_dev_size<S>())
-        cell[i] = make_uint4(0, 0, 0, 0);
+        line[i] = make_uint4(0, 0, 0, 0);
 }
 
 /* A loop, since the synchronization is long code for what hardly ever runs. */
@@ -183,7 +183,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_sweep(const struct wsh_dev_group &gro
 #pragma unroll 1
     for (unsigned done = 0; done < 2; done++) {
         if (done)
-            wsh_dev_cells_clear<S>(group);
+            wsh_dev_ll_clear<S>(group);
         wsh_dev_sync_members<S>(group, wsh_dev_arrived(group) + done);
     }
 }
@@ -192,7 +192,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_sweep(const struct wsh_dev_group &gro
 template <int S> static WSH_DEV void wsh_dev_epoch_count(const struct wsh_dev_group &group)
 {
     if (wsh_dev_lane<S>() == 0)
-        wsh_ptx_put(&((struct wsh_device_team_header *)group.pad)->epoch, group.epoch);
+        wsh_ptx_put(&((struct wsh_device_team_header *)group.area)->epoch, group.epoch);
 }
 
 /* The next epoch of a call that is in one, not counted yet. */
@@ -216,7 +216,7 @@ template <int S> static WSH_DEV void wsh_dev_epoch_advance(struct wsh_dev_group 
 /* The epoch of the team's last call. */
 static WSH_DEV uint64_t wsh_dev_epoch(const struct wsh_dev_group &group)
 {
-    return wsh_ptx_poll(&((const struct wsh_device_team_header *)group.pad)->epoch);
+    return wsh_ptx_poll(&((const struct wsh_device_team_header *)group.area)->epoch);
 }
 
 /*
@@ -250,17 +250,17 @@ template <int S> static WSH_DEV void wsh_dev_sync_members_released(const struct 
 /* Sets a flag that one store may not reach: the proxy does so after all that this block has asked of it for the PE. */
 inline WSH_DEV_CALL void wsh_dev_word_set_any(const char *what, const uint64_t *word, uint64_t value, int pe)
 {
-    uint64_t at = wsh_dev_reach_or_ask(what, word, sizeof *word, pe, false);
-    struct wsh_dev_ask ask;
+    uint64_t at = wsh_dev_reach_or_request(what, word, sizeof *word, pe, false);
+    struct wsh_dev_request request;
     unsigned words;
 
     if (at) {
         wsh_ptx_put((uint64_t *)at, value);
         return;
     }
-    ask = wsh_dev_ask_of_amo(WSH_AMO_SET, false, (uint64_t)word, value, 0, sizeof *word, pe, &words);
-    ask.first_a |= WSH_RING_FENCED;
-    wsh_dev_ask_word(ask, words, false);
+    request = wsh_dev_request_of_amo(WSH_AMO_SET, false, (uint64_t)word, value, 0, sizeof *word, pe, &words);
+    request.first_a |= WSH_RING_FENCED;
+    wsh_dev_request_word(request, words, false);
 }
 
 /* wsh_dev_sync_members for a team on several hosts. The group lies in memory, to hold no registers across calls. */
@@ -271,7 +271,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_sync(const struct wsh_dev_group
         wsh_ptx_release();
 #pragma unroll 1
         for (unsigned i = wsh_dev_signaller<S>(); i + 1 < (unsigned)group.n_pes; i += wsh_dev_signallers<S>())
-            wsh_dev_word_set_any(group.what, wsh_dev_word_from(group, group.pad, group.my_pe), value,
+            wsh_dev_word_set_any(group.what, wsh_dev_word_from(group, group.area, group.my_pe), value,
                                  wsh_dev_member_pe(group, wsh_dev_after_me(group, i)));
         wsh_dev_await_flags<S>(group, value);
     }

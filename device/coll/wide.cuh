@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives by all blocks of a kernel: those of middling size by cells, which all members choose alike, and large
+ * Collectives by all blocks of a kernel: those of middling size by LL lines, which all members choose alike, and large
  * ones. Other members see the same flags in the same epoch as from one block. Blocks move their shares and end; the
  * last to end sets the flags at the members and awaits theirs. No block waits for another of its kernel.
  *
@@ -13,7 +13,7 @@
 
 #include "choice.h"
 #include "scan.cuh"
-#include "wide_cells.cuh"
+#include "wide_ll.cuh"
 
 /* Begins a call in the epoch after the stored one. All blocks find the same: the last one to end stores it. */
 static WSH_DEV struct wsh_dev_group wsh_dev_wide_group(const char *what, shmem_team_t team)
@@ -37,7 +37,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_close(struct wsh_dev_group group)
 }
 
 /*
- * Begins a call in which members read from each other: awaits the flags of all. In an epoch in which cells are swept
+ * Begins a call in which members read from each other: awaits the flags of all. In an epoch in which LL lines are swept
  * the flags have the same values (wsh_dev_epoch_step).
  */
 template <int S> WSH_DEV_CALL void wsh_dev_open(const struct wsh_dev_group &group)
@@ -56,8 +56,8 @@ template <int S> WSH_DEV_CALL void wsh_dev_open(const struct wsh_dev_group &grou
 
 /* Each block moves the same part to every member, each beginning with another. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_exchange_wide_far(const struct wsh_dev_group &group, char *dest, const char *source,
-                                            size_t stride, size_t len)
+WSH_DEV_CALL void wsh_dev_exchange_wide_long(const struct wsh_dev_group &group, char *dest, const char *source,
+                                             size_t stride, size_t len)
 {
     size_t tile = ((len + gridDim.x - 1) / gridDim.x + WSH_WIDE_TILE - 1) / WSH_WIDE_TILE * WSH_WIDE_TILE;
     unsigned n = (unsigned)group.n_pes, tiles = (unsigned)((len + tile - 1) / tile);
@@ -85,10 +85,10 @@ WSH_DEV_CALL void wsh_dev_exchange_wide(const char *what, shmem_team_t team, cha
     struct wsh_dev_group group = wsh_dev_wide_group(what, team);
     size_t stride = same ? 0 : len;
 
-    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(MOVE, KERNEL, CELLS)))
-        wsh_dev_exchange_wide_cells<S>(group, dest, source, stride, len);
+    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(MOVE, KERNEL, LL)))
+        wsh_dev_exchange_wide_ll<S>(group, dest, source, stride, len);
     else
-        wsh_dev_exchange_wide_far<S>(group, dest, source, stride, len);
+        wsh_dev_exchange_wide_long<S>(group, dest, source, stride, len);
 }
 
 #define WSH_WIDE_RELAYED 4 /* units of 16 bytes that a lane has in flight */
@@ -115,8 +115,8 @@ WSH_DEV_CALL void wsh_dev_broadcast_wide(const char *what, shmem_team_t team, ch
 
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
-    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(BROADCAST, KERNEL, CELLS))) {
-        wsh_dev_broadcast_wide_cells<S>(group, dest, source, len, root);
+    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(BROADCAST, KERNEL, LL))) {
+        wsh_dev_broadcast_wide_ll<S>(group, dest, source, len, root);
         return;
     }
     if (len * (size_t)(group.n_pes - 1) <= WSH_DEVICE_CHOICE(BROADCAST, KERNEL, PUSH)) {
@@ -136,7 +136,7 @@ WSH_DEV_CALL void wsh_dev_broadcast_wide(const char *what, shmem_team_t team, ch
 
 /* Reduces by reading from all members, between two synchronizations. */
 template <int S, class K>
-static WSH_DEV void wsh_dev_reduce_wide_far(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what)
+static WSH_DEV void wsh_dev_reduce_wide_long(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what)
 {
     struct wsh_dev_range range = what.scatter ? wsh_dev_range{0, what.len} : wsh_dev_slice(group, what.len);
     size_t middle;
@@ -161,8 +161,8 @@ static WSH_DEV void wsh_dev_reduce_wide(const char *what, shmem_team_t team, int
     const struct wsh_dev_reduction all = {op, (char *)dest, (const char *)source, len, false};
     const struct wsh_dev_scatter slices = {slice, slice, len};
 
-    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(REDUCE, KERNEL, CELLS))) {
-        wsh_dev_reduce_wide_cells<S, K>(group, all, wsh_dev_scatter{0, len, len});
+    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(REDUCE, KERNEL, LL))) {
+        wsh_dev_reduce_wide_ll<S, K>(group, all, wsh_dev_scatter{0, len, len});
     } else if (wsh_dev_wide_fits(group, slice, WSH_DEVICE_CHOICE(REDUCE, KERNEL, SLICED))) {
         if (blockIdx.x < wsh_dev_openers()) {
             wsh_dev_wide_send<S>(group, all.source, slices);
@@ -170,7 +170,7 @@ static WSH_DEV void wsh_dev_reduce_wide(const char *what, shmem_team_t team, int
         }
         wsh_dev_close<S>(group);
     } else {
-        wsh_dev_reduce_wide_far<S, K>(group, all);
+        wsh_dev_reduce_wide_long<S, K>(group, all);
     }
 }
 
@@ -183,12 +183,12 @@ static WSH_DEV void wsh_dev_scatter_wide(const char *what, shmem_team_t team, in
     const size_t len = nelems * sizeof(typename K::bits);
     struct wsh_dev_reduction mine = {op, (char *)dest, (const char *)source, len, true};
 
-    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(SCATTER, KERNEL, CELLS))) {
-        wsh_dev_reduce_wide_cells<S, K>(group, mine, wsh_dev_scatter{len, len, len * (size_t)group.n_pes});
+    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(SCATTER, KERNEL, LL))) {
+        wsh_dev_reduce_wide_ll<S, K>(group, mine, wsh_dev_scatter{len, len, len * (size_t)group.n_pes});
         return;
     }
     mine.source += (size_t)group.my_pe * len;
-    wsh_dev_reduce_wide_far<S, K>(group, mine);
+    wsh_dev_reduce_wide_long<S, K>(group, mine);
 }
 
 /* As wsh_dev_scan. */

@@ -18,17 +18,17 @@ static WSH_DEV wsh_dev_bits<T> *wsh_dev_word_at(const char *what, const T *sym, 
 
 /* What the word's owner is asked for where that is the proxy: a word that this GPU does not reach or may not update. */
 template <class T>
-static WSH_DEV T wsh_dev_ask_of(enum wsh_amo_op op, bool fetch, const T *sym, wsh_dev_bits<T> value,
-                                wsh_dev_bits<T> cond, int pe)
+static WSH_DEV T wsh_dev_request_of(enum wsh_amo_op op, bool fetch, const T *sym, wsh_dev_bits<T> value,
+                                    wsh_dev_bits<T> cond, int pe)
 {
-    return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_ask_amo(op, fetch, sym, value, cond, sizeof(T), pe));
+    return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_request_amo(op, fetch, sym, value, cond, sizeof(T), pe));
 }
 
 template <class T> static WSH_DEV T wsh_dev_atomic_fetch(const char *what, const T *source, int pe)
 {
     wsh_dev_bits<T> *at = wsh_dev_word_at<false>(what, source, pe);
 
-    return at ? wsh_dev_as<T>(wsh_ptx_get(at)) : wsh_dev_ask_of<T>(WSH_AMO_FETCH, true, source, 0, 0, pe);
+    return at ? wsh_dev_as<T>(wsh_ptx_get(at)) : wsh_dev_request_of<T>(WSH_AMO_FETCH, true, source, 0, 0, pe);
 }
 
 template <class T> static WSH_DEV void wsh_dev_atomic_set(const char *what, T *dest, T value, int pe)
@@ -38,7 +38,7 @@ template <class T> static WSH_DEV void wsh_dev_atomic_set(const char *what, T *d
     if (at)
         wsh_ptx_put(at, bits);
     else
-        wsh_dev_ask_of<T>(WSH_AMO_SET, false, dest, bits, 0, pe);
+        wsh_dev_request_of<T>(WSH_AMO_SET, false, dest, bits, 0, pe);
 }
 
 template <class T>
@@ -48,7 +48,7 @@ static WSH_DEV T wsh_dev_atomic_compare_swap(const char *what, T *dest, T cond, 
                     expected = wsh_dev_as<wsh_dev_bits<T>>(cond);
 
     return at ? wsh_dev_as<T>(wsh_ptx_compare_swap(at, expected, bits))
-              : wsh_dev_ask_of<T>(WSH_AMO_CSWAP, true, dest, bits, expected, pe);
+              : wsh_dev_request_of<T>(WSH_AMO_CSWAP, true, dest, bits, expected, pe);
 }
 
 /* wsh_dev_atomic_<op>: old value, new one from `value`. */
@@ -58,7 +58,7 @@ static WSH_DEV T wsh_dev_atomic_compare_swap(const char *what, T *dest, T cond, 
         wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value); \
                                                                                                              \
         return at ? wsh_dev_as<T>(wsh_ptx_##OP(at, bits))                                                    \
-                  : wsh_dev_ask_of<T>(WSH_AMO_##ASKED, true, dest, bits, 0, pe);                            \
+                  : wsh_dev_request_of<T>(WSH_AMO_##ASKED, true, dest, bits, 0, pe);                        \
     }
 WSH_FETCHING(swap, SWAP)
 WSH_FETCHING(fetch_add, ADD)
@@ -75,7 +75,7 @@ WSH_FETCHING(fetch_xor, XOR)
         if (at)                                                                                              \
             wsh_ptx_##OP(at, bits);                                                                          \
         else                                                                                                 \
-            wsh_dev_ask_of<T>(WSH_AMO_##ASKED, false, dest, bits, 0, pe);                                   \
+            wsh_dev_request_of<T>(WSH_AMO_##ASKED, false, dest, bits, 0, pe);                               \
     }
 WSH_SILENT(add, ADD)
 WSH_SILENT(and, AND)
@@ -86,13 +86,13 @@ WSH_SILENT(xor, XOR)
 /* The sum of reals where the word's owner is asked: it is swapped in, until nobody has come between. The old value. */
 template <class T> WSH_DEV_CALL T wsh_dev_ask_real_add(T *dest, T value, int pe)
 {
-    T seen = wsh_dev_ask_of<T>(WSH_AMO_FETCH, true, dest, 0, 0, pe), before;
+    T seen = wsh_dev_request_of<T>(WSH_AMO_FETCH, true, dest, 0, 0, pe), before;
 
 #pragma unroll 1
     do {
         before = seen;
-        seen = wsh_dev_ask_of<T>(WSH_AMO_CSWAP, true, dest, wsh_dev_as<wsh_dev_bits<T>>(before + value),
-                                 wsh_dev_as<wsh_dev_bits<T>>(before), pe);
+        seen = wsh_dev_request_of<T>(WSH_AMO_CSWAP, true, dest, wsh_dev_as<wsh_dev_bits<T>>(before + value),
+                                     wsh_dev_as<wsh_dev_bits<T>>(before), pe);
     } while (wsh_dev_as<wsh_dev_bits<T>>(seen) != wsh_dev_as<wsh_dev_bits<T>>(before));
     return before;
 }

@@ -150,7 +150,7 @@ static WSH_DEV uint64_t wsh_dev_bulk_reach(const char *what, const void *sym, si
 {
     uint64_t at;
 
-    return wsh_dev_reach_fast(sym, len, pe, &at) ? at : wsh_dev_reach_or_ask(what, sym, len, pe, false);
+    return wsh_dev_reach_fast(sym, len, pe, &at) ? at : wsh_dev_reach_or_request(what, sym, len, pe, false);
 }
 
 template <int S>

@@ -68,16 +68,16 @@ static WSH_DEV bool wsh_dev_list_is_zero_copy(const shmemx_put_t &put)
 }
 
 /* *words: its further pieces. */
-static WSH_DEV struct wsh_dev_ask wsh_dev_list_ask(const shmemx_put_t &put, unsigned *words)
+static WSH_DEV struct wsh_dev_request wsh_dev_list_request(const shmemx_put_t &put, unsigned *words)
 {
-    struct wsh_dev_ask ask =
-        wsh_dev_ask_zero_copy(false, (uint64_t)put.dest, put.source, (uint32_t)put.nelems, put.pe, false);
+    struct wsh_dev_request request =
+        wsh_dev_request_zero_copy(false, (uint64_t)put.dest, put.source, (uint32_t)put.nelems, put.pe, false);
 
     if (put.counter)
-        wsh_dev_ask_add_signal(&ask, WSH_AMO_ADD, (uint64_t)wsh_dev_counter_host((uint32_t)put.counter - 1), 1,
-                               false);
+        wsh_dev_request_add_signal(&request, WSH_AMO_ADD, (uint64_t)wsh_dev_counter_host((uint32_t)put.counter - 1), 1,
+                                   false);
     *words = put.counter ? 2 : 1;
-    return ask;
+    return request;
 }
 
 template <int S>

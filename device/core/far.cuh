@@ -55,12 +55,12 @@ WSH_DEV_CALL bool wsh_dev_counted_gda(void *dest, const void *source, size_t len
 }
 
 /* A payload into its record. A block has lanes enough to use the copy that takes fewest registers. */
-template <int S> static WSH_DEV void wsh_dev_store_asked(uint64_t place, const char *source, size_t len)
+template <int S> static WSH_DEV void wsh_dev_store_asked(uint64_t at, const char *source, size_t len)
 {
     if constexpr (S == WSH_BLOCK)
-        wsh_dev_copy_narrow<4, wsh_dev_from_generic>((char *)place, source, len, wsh_dev_lane<S>(), wsh_dev_size<S>());
+        wsh_dev_copy_narrow<4, wsh_dev_from_generic>((char *)at, source, len, wsh_dev_lane<S>(), wsh_dev_size<S>());
     else
-        wsh_dev_store<S>(place, source, len);
+        wsh_dev_store<S>(at, source, len);
 }
 
 /* A put in parts, each with its payload. All records have their places in the ring when the last barrier ends. */
@@ -68,9 +68,9 @@ template <int S, class P> WSH_DEV_CALL void wsh_dev_put_asked(P *parts, const st
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
-        uint64_t place = wsh_dev_parts_next<S>(parts, false);
+        uint64_t at = wsh_dev_parts_next<S>(parts, false);
 
-        wsh_dev_store_asked<S>(place, parts->source + parts->off, parts->len);
+        wsh_dev_store_asked<S>(at, parts->source + parts->off, parts->len);
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() == 0)
             wsh_dev_put_post(*parts, with);
@@ -82,9 +82,9 @@ template <int S, class P> WSH_DEV_CALL void wsh_dev_get_asked(P *parts)
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
-        const char *place = (const char *)wsh_dev_parts_next<S>(parts, true);
+        const char *at = (const char *)wsh_dev_parts_next<S>(parts, true);
 
-        wsh_dev_copy<S, wsh_dev_from_peer>(parts->dest + parts->off, place, parts->len);
+        wsh_dev_copy<S, wsh_dev_from_peer>(parts->dest + parts->off, at, parts->len);
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() == 0) {
             wsh_ptx_release();
@@ -161,11 +161,11 @@ WSH_DEV_CALL bool wsh_dev_put_plain_signal(void *dest, const void *source, size_
     if (!wsh_dev_is_plain_zero_copy(dest, source, len, pe) || !wsh_dev_is_plain_signal(sym, op))
         return false;
     if (wsh_dev_lane<S>() == 0) {
-        struct wsh_dev_ask ask =
-            wsh_dev_ask_zero_copy(false, (uint64_t)dest, source, (uint32_t)len, pe, false);
+        struct wsh_dev_request request =
+            wsh_dev_request_zero_copy(false, (uint64_t)dest, source, (uint32_t)len, pe, false);
 
-        wsh_dev_ask_add_signal(&ask, wsh_dev_ask_signal_op(op), (uint64_t)sym, value, false);
-        wsh_dev_ask_send(ask, 2);
+        wsh_dev_request_add_signal(&request, wsh_dev_request_signal_op(op), (uint64_t)sym, value, false);
+        wsh_dev_ask_send(request, 2);
     }
     wsh_dev_sync<S>();
     return true;
@@ -185,7 +185,7 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
 
     if (!len)
         return;
-    to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
+    to = wsh_dev_reach_or_request(what, dest, len, pe, false);
     wsh_dev_check_local(what, source, len);
     if (!to) {
         struct wsh_dev_parts parts = {
@@ -199,7 +199,7 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
     wsh_dev_store<S>(to, source, len);
     wsh_dev_sync<S>();
     if (with && !with->at && wsh_dev_lane<S>() == 0)
-        wsh_dev_signal_ask(*with, pe);
+        wsh_dev_signal_request(*with, pe);
 }
 
 /*
@@ -213,7 +213,7 @@ WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *sour
 
     if (!len)
         return;
-    from = wsh_dev_reach_or_ask(what, source, len, pe, false);
+    from = wsh_dev_reach_or_request(what, source, len, pe, false);
     wsh_dev_check_local(what, dest, len);
     if (!from) {
         if (!WAITS && wsh_dev_has_gda() && wsh_dev_get_gda<S>(dest, source, len, pe))

@@ -33,14 +33,14 @@ inline WSH_DEV_CALL void wsh_dev_list_post(const shmemx_put_t *puts, uint32_t n,
 {
     struct wsh_dev_rings rings = wsh_dev_rings_here(puts[0].pe);
     uint32_t epoch;
-    uint64_t at = wsh_dev_ring_places<true>(&rings, &pieces, &epoch);
+    uint64_t at = wsh_dev_ring_slots<true>(&rings, &pieces, &epoch);
 
 #pragma unroll 1
     for (uint32_t i = 0; i < n; i++) {
         unsigned words;
-        struct wsh_dev_ask ask = wsh_dev_list_ask(puts[i], &words);
+        struct wsh_dev_request request = wsh_dev_list_request(puts[i], &words);
 
-        wsh_dev_ring_pieces(rings, at, epoch, ask, words);
+        wsh_dev_ring_pieces(rings, at, epoch, request, words);
         at += words + 1;
     }
 }

@@ -21,7 +21,7 @@ inline WSH_DEV_CALL void wsh_dev_ask_queue(uint32_t i, bool quiet)
 }
 
 /* In line, since loops in what is called add registers to all that they call. */
-static WSH_DEV void wsh_dev_ask_queues(bool quiet)
+static WSH_DEV void wsh_dev_request_queues(bool quiet)
 {
 #pragma unroll 1
     for (uint32_t i = wsh_dev_queue_rows(); i > 0; i--)
@@ -52,7 +52,7 @@ inline WSH_DEV_CALL void wsh_dev_ask_order(bool quiet)
  * Both, where the unit wants that. Contexts of queues know nothing of each other, nor of what kernels post to NICs:
  * where there are queues, only a quiet keeps what has gone by one apart from what will go by another.
  */
-static WSH_DEV void wsh_dev_ask_order_all(bool quiet)
+static WSH_DEV void wsh_dev_request_order_all(bool quiet)
 {
     if (SHMEMX_QUIET_COVERS_QUEUES && !quiet && wsh_dev_queue_rows()) {
         wsh_ptx_fence();
@@ -60,7 +60,7 @@ static WSH_DEV void wsh_dev_ask_order_all(bool quiet)
     }
     wsh_dev_ask_order(quiet);
     if (SHMEMX_QUIET_COVERS_QUEUES)
-        wsh_dev_ask_queues(quiet);
+        wsh_dev_request_queues(quiet);
 }
 
 template <int S> static WSH_DEV void wsh_dev_fence()
@@ -69,7 +69,7 @@ template <int S> static WSH_DEV void wsh_dev_fence()
     if (wsh_dev_lane<S>() == 0) {
         wsh_ptx_release();
         if (wsh_device_view.rings)
-            wsh_dev_ask_order_all(false);
+            wsh_dev_request_order_all(false);
     }
     wsh_dev_sync<S>();
 }
@@ -81,7 +81,7 @@ template <int S> static WSH_DEV void wsh_dev_quiet()
     if (wsh_dev_lane<S>() == 0) {
         wsh_ptx_fence();
         if (wsh_device_view.rings)
-            wsh_dev_ask_order_all(true);
+            wsh_dev_request_order_all(true);
     }
     wsh_dev_sync<S>();
 }

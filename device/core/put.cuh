@@ -141,10 +141,11 @@ inline WSH_DEV_CALL void wsh_dev_p_any(const char *what, void *dest, uint64_t bi
     uint64_t to;
 
     wsh_dev_check_word(what, dest, len);
-    to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
+    to = wsh_dev_reach_or_request(what, dest, len, pe, false);
     if (!to)
-        wsh_dev_ask_word(
-            wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_PUT_WORD, 0, false), (uint64_t)dest, bits, 0, 0, len, pe}, 1, false);
+        wsh_dev_request_word(
+            wsh_dev_request{wsh_dev_request_kind(WSH_RING_PUT_WORD, 0, false), (uint64_t)dest, bits, 0, 0, len, pe}, 1,
+            false);
     else if (len == 8)
         wsh_ptx_put((uint64_t *)to, bits);
     else if (len == 4)
@@ -171,10 +172,11 @@ inline WSH_DEV_CALL uint64_t wsh_dev_g_any(const char *what, const void *source,
     uint64_t from;
 
     wsh_dev_check_word(what, source, len);
-    from = wsh_dev_reach_or_ask(what, source, len, pe, false);
+    from = wsh_dev_reach_or_request(what, source, len, pe, false);
     if (!from)
-        return wsh_dev_ask_word(
-            wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_GET_WORD, 0, true), (uint64_t)source, 0, 0, 0, len, pe}, 0, true);
+        return wsh_dev_request_word(
+            wsh_dev_request{wsh_dev_request_kind(WSH_RING_GET_WORD, 0, true), (uint64_t)source, 0, 0, 0, len, pe}, 0,
+            true);
     return len == 8   ? wsh_ptx_get((const uint64_t *)from)
            : len == 4 ? wsh_ptx_get((const uint32_t *)from)
            : len == 2 ? wsh_ptx_get((const uint16_t *)from)

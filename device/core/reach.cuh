@@ -109,20 +109,20 @@ static WSH_DEV bool wsh_dev_is_proxied(uint32_t reason)
 
 /*
  * The translation in every case; out of line, since it searches and need be in the program only once. Refuses what has
- * no address, but returns 0 where the caller may `ask` the proxy and the proxy serves it.
+ * no address, but returns 0 where the caller may `request` the proxy and the proxy serves it.
  */
 inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym, uint64_t len, int pe, bool atomic,
-                                               bool ask = false)
+                                               bool request = false)
 {
     uint64_t at = 0;
     uint32_t reason = wsh_dev_target_find(wsh_dev_target{sym, len, pe, atomic}, &at);
 
-    if (reason && (!ask || !wsh_dev_is_proxied(reason)))
+    if (reason && (!request || !wsh_dev_is_proxied(reason)))
         wsh_dev_refuse(what, reason, pe, sym, len);
     return reason ? 0 : at;
 }
 
-static WSH_DEV uint64_t wsh_dev_reach_or_ask(const char *what, const void *sym, uint64_t len, int pe, bool atomic)
+static WSH_DEV uint64_t wsh_dev_reach_or_request(const char *what, const void *sym, uint64_t len, int pe, bool atomic)
 {
     return wsh_dev_reach_any(what, sym, len, pe, atomic, true);
 }
@@ -175,7 +175,7 @@ static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, in
     if (wsh_dev_reach_fast(sym, LEN, pe, &at))
         return at;
     wsh_dev_check_word(what, sym, LEN);
-    return wsh_dev_reach_or_ask(what, sym, LEN, pe, atomic);
+    return wsh_dev_reach_or_request(what, sym, LEN, pe, atomic);
 }
 
 /* Checks a word that this PE waits for: an aligned symmetric object of its own. */

@@ -34,7 +34,7 @@ WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const voi
     if (len)
         wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, &signal);
     else if (!signal.at && wsh_dev_lane<S>() == 0)
-        wsh_dev_signal_ask(signal, pe);
+        wsh_dev_signal_request(signal, pe);
     if (signal.at && wsh_dev_lane<S>() == 0)
         wsh_dev_signal_release(signal.at, signal.value, signal.op);
     wsh_dev_sync<S>();
@@ -46,14 +46,15 @@ static WSH_DEV_MOVE void wsh_dev_put_signal(const char *what, void *dest, const 
                                        uint64_t value, int op, int pe)
 {
     uint64_t flag, to;
-    bool near = wsh_dev_reach_fast(sym, sizeof *sym, pe, &flag), fast = wsh_dev_reach_fast(dest, len, pe, &to) && near;
+    bool mapped = wsh_dev_reach_fast(sym, sizeof *sym, pe, &flag),
+    fast = wsh_dev_reach_fast(dest, len, pe, &to) && mapped;
     unsigned unit = 0;
 
     wsh_dev_sync<S>();
     if (fast)
         unit = wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len);
     if (!unit) {
-        if (WAITS || near || !wsh_dev_put_plain_signal<S>(dest, source, len, sym, value, op, pe))
+        if (WAITS || mapped || !wsh_dev_put_plain_signal<S>(dest, source, len, sym, value, op, pe))
             wsh_dev_put_signal_any<S, WAITS>(what, dest, source, len, sym, value, op, pe);
         return;
     }
@@ -70,7 +71,7 @@ inline WSH_DEV_CALL void wsh_dev_signal_send_any(const char *what, const struct 
     uint64_t at = wsh_dev_signal_reach(what, signal, pe);
 
     if (!at)
-        wsh_dev_signal_ask(signal, pe);
+        wsh_dev_signal_request(signal, pe);
     else if (signal.op == SHMEM_SIGNAL_SET)
         wsh_ptx_put((uint64_t *)at, signal.value);
     else

@@ -76,10 +76,10 @@ WSH_DEV_CALL void wsh_dev_iput_asked(struct wsh_dev_parts *parts, const struct w
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
-        uint64_t place = wsh_dev_parts_next<S>(parts, false);
+        uint64_t at = wsh_dev_parts_next<S>(parts, false);
 
         wsh_dev_copy_strided<wsh_dev_from_generic>(
-            (T *)place, (const T *)parts->source + (ptrdiff_t)(parts->off / sizeof(T)) * s.sst,
+            (T *)at, (const T *)parts->source + (ptrdiff_t)(parts->off / sizeof(T)) * s.sst,
             wsh_dev_strides{1, s.sst, parts->len / sizeof(T)}, wsh_dev_lane<S>(), wsh_dev_size<S>());
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() == 0)
@@ -92,10 +92,10 @@ WSH_DEV_CALL void wsh_dev_iget_asked(struct wsh_dev_parts *parts, const struct w
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
-        uint64_t place = wsh_dev_parts_next<S>(parts, true);
+        uint64_t at = wsh_dev_parts_next<S>(parts, true);
 
         wsh_dev_copy_strided<wsh_dev_from_peer>((T *)parts->dest + (ptrdiff_t)(parts->off / sizeof(T)) * s.dst,
-                                                (const T *)place, wsh_dev_strides{s.dst, 1, parts->len / sizeof(T)},
+                                                (const T *)at, wsh_dev_strides{s.dst, 1, parts->len / sizeof(T)},
                                                 wsh_dev_lane<S>(), wsh_dev_size<S>());
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() == 0) {
@@ -117,7 +117,7 @@ WSH_DEV_CALL void wsh_dev_iput(const char *what, void *dest, const void *source,
     if (!s.nelems)
         return;
     wsh_dev_check_strides(what, s);
-    to = wsh_dev_reach_or_ask(what, dest, wsh_dev_span(s.nelems, s.dst, WIDTH), pe, false);
+    to = wsh_dev_reach_or_request(what, dest, wsh_dev_span(s.nelems, s.dst, WIDTH), pe, false);
     wsh_dev_check_local(what, source, WIDTH);
     wsh_dev_sync<S>();
     if (!to) {
@@ -142,7 +142,7 @@ WSH_DEV_CALL void wsh_dev_iget(const char *what, void *dest, const void *source,
     if (!s.nelems)
         return;
     wsh_dev_check_strides(what, s);
-    from = wsh_dev_reach_or_ask(what, source, wsh_dev_span(s.nelems, s.sst, WIDTH), pe, false);
+    from = wsh_dev_reach_or_request(what, source, wsh_dev_span(s.nelems, s.sst, WIDTH), pe, false);
     wsh_dev_check_local(what, dest, WIDTH);
     wsh_dev_sync<S>();
     if (!from) {

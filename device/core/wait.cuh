@@ -88,7 +88,7 @@ static WSH_DEV void wsh_dev_wait_turn(struct wsh_dev_wait *wait)
 /* Called after each poll that did not satisfy. */
 static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *patience)
 {
-    if (!(++patience->polls & wsh_device_view.look_mask))
+    if (!(++patience->polls & wsh_device_view.poll_mask))
         wsh_dev_wait_turn(&patience->wait);
 }
 
@@ -100,7 +100,7 @@ template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W
     W seen;
 
     do {
-        left = wsh_device_view.look_mask;
+        left = wsh_device_view.poll_mask;
         do
             seen = wsh_dev_word_poll(word);
         while (!wsh_dev_satisfies(seen, cmp, value) && left--);

@@ -27,12 +27,12 @@ struct wsh_dev_seen {
     uint32_t members, holding;
 };
 
-#define WSH_LOOKS_ALONE 8 /* words in flight of a thread that looks alone */
+#define WSH_POLLS_ALONE 8 /* words in flight of a thread that looks alone */
 
 /* Words looked at together. */
-template <int S> static WSH_DEV unsigned wsh_dev_span_of_look()
+template <int S> static WSH_DEV unsigned wsh_dev_span_of_poll()
 {
-    return S == WSH_THREAD ? WSH_LOOKS_ALONE : wsh_dev_warp_threads();
+    return S == WSH_THREAD ? WSH_POLLS_ALONE : wsh_dev_warp_threads();
 }
 
 template <class W> static WSH_DEV bool wsh_dev_is_member(const struct wsh_dev_set<W> &set, size_t i)
@@ -48,14 +48,14 @@ template <class W> static WSH_DEV bool wsh_dev_word_holds(const struct wsh_dev_s
 template <class W> static WSH_DEV struct wsh_dev_seen wsh_dev_see_alone(const struct wsh_dev_set<W> &set, size_t base)
 {
     struct wsh_dev_seen seen = {0, 0};
-    W word[WSH_LOOKS_ALONE];
+    W word[WSH_POLLS_ALONE];
 
 #pragma unroll
-    for (unsigned u = 0; u < WSH_LOOKS_ALONE; u++)
+    for (unsigned u = 0; u < WSH_POLLS_ALONE; u++)
         if (wsh_dev_is_member(set, base + u))
             word[u] = wsh_dev_word_poll(set.ivars + base + u), seen.members |= 1u << u;
 #pragma unroll
-    for (unsigned u = 0; u < WSH_LOOKS_ALONE; u++)
+    for (unsigned u = 0; u < WSH_POLLS_ALONE; u++)
         if (seen.members >> u & 1 && wsh_dev_word_holds(set, base + u, word[u]))
             seen.holding |= 1u << u;
     return seen;
@@ -93,7 +93,7 @@ template <int S, class W> WSH_DEV_CALL bool wsh_dev_all(const struct wsh_dev_set
         struct wsh_dev_seen seen = wsh_dev_see<S>(set, base);
 
         if (seen.members == seen.holding)
-            base += wsh_dev_span_of_look<S>();
+            base += wsh_dev_span_of_poll<S>();
         else if (!wait)
             return false;
         else
@@ -104,7 +104,7 @@ template <int S, class W> WSH_DEV_CALL bool wsh_dev_all(const struct wsh_dev_set
 }
 
 /* A different word to begin with each time, so that none is passed over for ever. */
-template <int S> static WSH_DEV uint32_t wsh_dev_first_look(size_t nelems)
+template <int S> static WSH_DEV uint32_t wsh_dev_first_poll(size_t nelems)
 {
     uint32_t somewhere = (uint32_t)(clock64() >> 5) * 2654435761u >> 8;
 
@@ -123,10 +123,10 @@ static WSH_DEV uint32_t wsh_dev_pick(uint32_t bits, uint32_t from)
 template <int S, class W> WSH_DEV_CALL uint32_t wsh_dev_any(const struct wsh_dev_set<W> &set, bool wait)
 {
     struct wsh_dev_patience patience = wsh_dev_patience_of(set);
-    uint32_t n = (uint32_t)set.nelems, span = wsh_dev_span_of_look<S>(), members;
+    uint32_t n = (uint32_t)set.nelems, span = wsh_dev_span_of_poll<S>(), members;
 
     do {
-        uint32_t first = n ? wsh_dev_first_look<S>(n) : 0, base = first - first % span;
+        uint32_t first = n ? wsh_dev_first_poll<S>(n) : 0, base = first - first % span;
 
         members = 0;
 #pragma unroll 1
@@ -168,7 +168,7 @@ WSH_DEV_CALL uint32_t wsh_dev_some(const struct wsh_dev_set<W> &set, size_t *ind
     do {
         members = 0;
 #pragma unroll 1
-        for (size_t base = 0; base < set.nelems; base += wsh_dev_span_of_look<S>()) {
+        for (size_t base = 0; base < set.nelems; base += wsh_dev_span_of_poll<S>()) {
             struct wsh_dev_seen seen = wsh_dev_see<S>(set, base);
 
             members |= seen.members;

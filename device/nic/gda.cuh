@@ -145,8 +145,8 @@ inline WSH_DEV_CALL void wsh_dev_gda_hasten(uint32_t r)
     struct wsh_dev_rings rings = wsh_dev_rings_here(0);
 
     rings.mine = r;
-    if (r != WSH_GDA_CLOSED && wsh_dev_gda_is_to_ask(wsh_dev_gda()))
-        wsh_dev_ring_send(rings, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0, 0}, 0);
+    if (r != WSH_GDA_CLOSED && wsh_dev_gda_is_to_request(wsh_dev_gda()))
+        wsh_dev_ring_send(rings, wsh_dev_request{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0, 0}, 0);
 }
 
 /*

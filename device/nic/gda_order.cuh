@@ -121,7 +121,7 @@ inline WSH_DEV_CALL uint32_t wsh_dev_gda_fences_end(struct wsh_gda *gda, const s
 }
 
 /* A ring has not come as far as fences have noted: whether the caller is to ask its consumer for a quiet. */
-static WSH_DEV bool wsh_dev_gda_is_to_ask(struct wsh_gda *gda)
+static WSH_DEV bool wsh_dev_gda_is_to_request(struct wsh_gda *gda)
 {
     uint64_t fences = wsh_ptx_poll(&gda->fences), asked = wsh_ptx_poll(&gda->fences_asked);
 

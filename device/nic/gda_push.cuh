@@ -127,7 +127,7 @@ static WSH_DEV bool wsh_dev_gda_may_store(const struct wsh_dev_gda_seen &seen, u
  * Requests that wait for that, or for their turn. Across the wait in memory, where it holds no registers of all that
  * waits call.
  */
-struct wsh_dev_gda_place {
+struct wsh_dev_gda_slots {
     struct wsh_gda_queue *queue;
     uint64_t first; /* number of the caller's first request; */
     uint32_t begin, end; /* those from `begin` to `end` of the caller's wait */
@@ -137,23 +137,23 @@ struct wsh_dev_gda_place {
     struct wsh_dev_gda_entry entry;
 };
 
-#define WSH_GDA_LOOKS 1024u /* at a word, for each time that other work is looked for, which drops the SM's L1 */
-#define WSH_GDA_NEAR (2 * WSH_GDA_RUNS) /* requests before the caller's for which it waits without a sleep */
-#define WSH_GDA_SLEEP_NS 1000u          /* a sleep, during which a queue announces fewer than WSH_GDA_NEAR */
+#define WSH_GDA_POLLS 1024u /* at a word, for each time that other work is looked for, which drops the SM's L1 */
+#define WSH_GDA_AWAKE (2 * WSH_GDA_RUNS) /* requests before the caller's for which it waits without a sleep */
+#define WSH_GDA_SLEEP_NS 1000u          /* a sleep, during which a queue announces fewer than WSH_GDA_AWAKE */
 
 /*
  * Polls until the word has come to the wait's value; returns what it has. Who is farther from that than NEAR sleeps, so
  * that polls of many do not delay those whose turn it is.
  */
-template <uint32_t NEAR> static WSH_DEV uint64_t wsh_dev_gda_poll_until(struct wsh_dev_wait *wait)
+template <uint32_t AWAKE> static WSH_DEV uint64_t wsh_dev_gda_poll_until(struct wsh_dev_wait *wait)
 {
     uint64_t seen;
 
 #pragma unroll 1
-    for (uint32_t looks = 1; (seen = wsh_ptx_poll((const uint64_t *)wait->word)) < wait->value; looks++) {
-        if (wait->value - seen > NEAR)
+    for (uint32_t polls = 1; (seen = wsh_ptx_poll((const uint64_t *)wait->word)) < wait->value; polls++) {
+        if (wait->value - seen > AWAKE)
             wsh_ptx_sleep(WSH_GDA_SLEEP_NS);
-        if (looks % WSH_GDA_LOOKS == 0) {
+        if (polls % WSH_GDA_POLLS == 0) {
             wsh_dev_ring_idle(wait);
             wsh_ptx_again(wait);
         }
@@ -162,35 +162,35 @@ template <uint32_t NEAR> static WSH_DEV uint64_t wsh_dev_gda_poll_until(struct w
 }
 
 /* One lane: waits until at most max_batch requests are unannounced, the caller's included. */
-inline WSH_DEV_CALL void wsh_dev_gda_wait_for_others(struct wsh_dev_gda_place *place)
+inline WSH_DEV_CALL void wsh_dev_gda_wait_for_others(struct wsh_dev_gda_slots *slots)
 {
-    uint64_t end = place->first + place->end, batch = wsh_dev_gda_max_batch(place->queue);
+    uint64_t end = slots->first + slots->end, batch = wsh_dev_gda_max_batch(slots->queue);
 
-    place->wait = wsh_dev_wait{"others in a send queue of a NIC", &place->queue->rung, end > batch ? end - batch : 0, 0,
+    slots->wait = wsh_dev_wait{"others in a send queue of a NIC", &slots->queue->rung, end > batch ? end - batch : 0, 0,
                                0};
-    place->turn = wsh_dev_gda_poll_until<WSH_GDA_NEAR>(&place->wait) >= place->first + place->begin;
+    slots->turn = wsh_dev_gda_poll_until<WSH_GDA_AWAKE>(&slots->wait) >= slots->first + slots->begin;
 }
 
 /* One lane: waits until the queue has entries for the caller's requests. */
-inline WSH_DEV_CALL void wsh_dev_gda_wait_for_room(struct wsh_dev_gda_place *place)
+inline WSH_DEV_CALL void wsh_dev_gda_wait_for_room(struct wsh_dev_gda_slots *slots)
 {
-    struct wsh_gda_queue *queue = place->queue;
-    uint64_t end = place->first + place->end, entries = queue->entries, seen;
+    struct wsh_gda_queue *queue = slots->queue;
+    uint64_t end = slots->first + slots->end, entries = queue->entries, seen;
 
     if (end <= entries || wsh_ptx_poll(&queue->completed) >= end - entries)
         return;
-    place->wait = wsh_dev_wait{"a full send queue of a NIC", &wsh_dev_gda_marks(queue)->completed, end - entries, 0, 0};
-    seen = wsh_dev_gda_poll_until<0>(&place->wait);
-    wsh_ptx_put(&place->queue->completed, seen);
+    slots->wait = wsh_dev_wait{"a full send queue of a NIC", &wsh_dev_gda_marks(queue)->completed, end - entries, 0, 0};
+    seen = wsh_dev_gda_poll_until<0>(&slots->wait);
+    wsh_ptx_put(&slots->queue->completed, seen);
 }
 
 /* Room last: it is the few that are next who look for it, in the host's memory. */
-inline WSH_DEV_CALL void wsh_dev_gda_wait(struct wsh_dev_gda_place *place)
+inline WSH_DEV_CALL void wsh_dev_gda_wait(struct wsh_dev_gda_slots *slots)
 {
-    wsh_dev_gda_wait_for_others(place);
-    wsh_ptx_again(place);
-    wsh_dev_gda_wait_for_room(place);
-    wsh_ptx_again(place);
+    wsh_dev_gda_wait_for_others(slots);
+    wsh_ptx_again(slots);
+    wsh_dev_gda_wait_for_room(slots);
+    wsh_ptx_again(slots);
 }
 
 /*
@@ -221,16 +221,16 @@ static WSH_DEV uint64_t wsh_dev_gda_gather(const struct wsh_gda_queue *queue, ui
  * One lane whose turn has not been seen when its requests were stored, behind a barrier. It says that they are, and
  * whoever's turn comes announces all that is stored behind its own.
  */
-inline WSH_DEV_CALL void wsh_dev_gda_ring_in_turn(struct wsh_dev_gda_place *place)
+inline WSH_DEV_CALL void wsh_dev_gda_ring_in_turn(struct wsh_dev_gda_slots *slots)
 {
-    struct wsh_gda_queue *queue = place->queue;
-    uint64_t first = place->first + place->begin, end = place->first + place->end;
+    struct wsh_gda_queue *queue = slots->queue;
+    uint64_t first = slots->first + slots->begin, end = slots->first + slots->end;
 
     if (wsh_ptx_poll(&queue->rung) < first) {
         wsh_ptx_pass_on(&queue->stored[first % WSH_GDA_RUNS], end);
-        place->wait = wsh_dev_wait{"a turn in a send queue of a NIC", &queue->rung, first, 0, 0};
-        wsh_dev_gda_poll_until<WSH_GDA_NEAR>(&place->wait);
-        wsh_ptx_again(place);
+        slots->wait = wsh_dev_wait{"a turn in a send queue of a NIC", &queue->rung, first, 0, 0};
+        wsh_dev_gda_poll_until<WSH_GDA_AWAKE>(&slots->wait);
+        wsh_ptx_again(slots);
         if (wsh_ptx_poll(&queue->rung) >= end)
             return;
         end = wsh_dev_gda_gather(queue, end);
@@ -249,32 +249,32 @@ struct wsh_dev_gda_run {
 static WSH_DEV struct wsh_dev_gda_run wsh_dev_gda_reserve(struct wsh_gda_queue *queue, uint32_t n)
 {
     const struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
-    struct wsh_dev_gda_place place;
+    struct wsh_dev_gda_slots slots;
 
-    place.first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)n);
-    if (wsh_dev_gda_may_store(seen, place.first + n, queue))
-        return wsh_dev_gda_run{place.first, seen.rung >= place.first};
-    place.queue = queue;
-    place.begin = 0;
-    place.end = n;
-    wsh_dev_gda_wait(&place);
-    return wsh_dev_gda_run{place.first, place.turn};
+    slots.first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)n);
+    if (wsh_dev_gda_may_store(seen, slots.first + n, queue))
+        return wsh_dev_gda_run{slots.first, seen.rung >= slots.first};
+    slots.queue = queue;
+    slots.begin = 0;
+    slots.end = n;
+    wsh_dev_gda_wait(&slots);
+    return wsh_dev_gda_run{slots.first, slots.turn};
 }
 
 /* One lane: announces the run of n that it has stored, or finds it announced. */
 static WSH_DEV void wsh_dev_gda_ring(struct wsh_gda_queue *queue, const struct wsh_dev_gda_run &run, uint32_t n)
 {
-    struct wsh_dev_gda_place place;
+    struct wsh_dev_gda_slots slots;
 
     if (run.turn) {
         wsh_dev_gda_announce(queue, run.first + n);
         return;
     }
-    place.queue = queue;
-    place.first = run.first;
-    place.begin = 0;
-    place.end = n;
-    wsh_dev_gda_ring_in_turn(&place);
+    slots.queue = queue;
+    slots.first = run.first;
+    slots.begin = 0;
+    slots.end = n;
+    wsh_dev_gda_ring_in_turn(&slots);
 }
 
 /* The end of a run that begins with the caller's request `begin` of n. */
@@ -294,15 +294,15 @@ static WSH_DEV void wsh_dev_gda_post_alone(struct wsh_gda_queue *queue, const st
 }
 
 /* Waits for room or, where they are stored, for their turn; `held` is in memory only meanwhile. */
-static WSH_DEV void wsh_dev_gda_hold(struct wsh_dev_gda_place *held, bool stored)
+static WSH_DEV void wsh_dev_gda_hold(struct wsh_dev_gda_slots *held, bool stored)
 {
-    struct wsh_dev_gda_place place = *held;
+    struct wsh_dev_gda_slots slots = *held;
 
     if (stored)
-        wsh_dev_gda_ring_in_turn(&place);
+        wsh_dev_gda_ring_in_turn(&slots);
     else
-        wsh_dev_gda_wait(&place);
-    *held = place;
+        wsh_dev_gda_wait(&slots);
+    *held = slots;
 }
 
 /*
@@ -313,7 +313,7 @@ static WSH_DEV void wsh_dev_gda_post_party(struct wsh_gda_queue *queue, uint32_t
                                            const struct wsh_dev_gda_request &request)
 {
     struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
-    struct wsh_dev_gda_place at = {queue, 0, 0, 0, lanes, false, {}, {}};
+    struct wsh_dev_gda_slots at = {queue, 0, 0, 0, lanes, false, {}, {}};
     uint32_t rank = (uint32_t)__popc(lanes & ((1u << wsh_ptx_lane()) - 1));
 
     if (rank == 0)

@@ -16,7 +16,7 @@
  */
 struct wsh_dev_pulling {
     uint32_t lanes, leader;
-    uint32_t rank, n;           /* this lane's place among them, and how many there are */
+    uint32_t rank, n;           /* this lane's rank among them, and how many there are */
     uint64_t at;                /* number of the present item */
     uint32_t left;              /* how many items are left, this one included */
     struct wsh_inbox_item item; /* the present item */
@@ -150,7 +150,7 @@ static WSH_DEV void wsh_dev_pull_lock(struct wsh_dev_pulling *pulling)
         return;
     wsh_ptx_acquire();
     first = wsh_ptx_poll(&wsh_dev_locks()->pulled);
-    wsh_ptx_put(&wsh_dev_inbox()->looks, (wsh_ptx_nanoseconds() & ~WSH_INBOX_LANES) | pulling->n);
+    wsh_ptx_put(&wsh_dev_inbox()->polls, (wsh_ptx_nanoseconds() & ~WSH_INBOX_LANES) | pulling->n);
     head = wsh_ptx_poll(&wsh_dev_inbox()->head);
     if (head != first && !(head & WSH_INBOX_CLOSED)) {
         wsh_ptx_put(&wsh_dev_inbox()->state, 2 * first + WSH_INBOX_BUSY);

@@ -15,7 +15,7 @@
  * Nobody may be waiting: then the host *takes back* what was not pulled. It closes `head`, and then reads `state`, both
  * sequentially consistent: either it sees that a lane is busy, and comes again; or every lane that says so later finds
  * `head` closed and leaves. So each item is executed once. A lane that only looks, and finds nothing, says no more
- * than that it has looked: `looks` is another number then, of which the low bits say how many lanes would pull.
+ * than that it has looked: `polls` is another number then, of which the low bits say how many lanes would pull.
  */
 #ifndef WSH_DEVICE_INBOX_H
 #define WSH_DEVICE_INBOX_H
@@ -48,7 +48,7 @@ struct wsh_inbox_item {
 struct wsh_inbox {
     uint64_t head; /* the host's line */
     uint64_t line1[15];
-    uint64_t state, looks; /* the GPU's */
+    uint64_t state, polls; /* the GPU's */
     uint64_t line2[14];
     struct wsh_inbox_item item[WSH_INBOX_ITEMS];
 };

@@ -36,14 +36,14 @@ inline WSH_DEV_CALL uint64_t wsh_dev_ask_reserve(int pe, uint32_t n)
     return wsh_dev_ring_reserve(wsh_dev_rings_here(pe), n);
 }
 
-inline WSH_DEV_CALL void wsh_dev_ask_post(const struct wsh_dev_ask &ask, unsigned words, uint64_t at)
+inline WSH_DEV_CALL void wsh_dev_ask_post(const struct wsh_dev_request &request, unsigned words, uint64_t at)
 {
-    wsh_dev_ring_post(wsh_dev_rings_here(ask.pe), at, ask, words);
+    wsh_dev_ring_post(wsh_dev_rings_here(request.pe), at, request, words);
 }
 
-inline WSH_DEV_CALL uint64_t wsh_dev_ask_send(const struct wsh_dev_ask &ask, unsigned words)
+inline WSH_DEV_CALL uint64_t wsh_dev_ask_send(const struct wsh_dev_request &request, unsigned words)
 {
-    return wsh_dev_ring_send(wsh_dev_rings_here(ask.pe), ask, words);
+    return wsh_dev_ring_send(wsh_dev_rings_here(request.pe), request, words);
 }
 
 inline WSH_DEV_CALL uint64_t wsh_dev_ask_await(int pe, uint64_t at)
@@ -57,32 +57,33 @@ inline WSH_DEV_CALL void wsh_dev_ask_take(int pe, uint64_t at)
 }
 
 /* A record without payload and with `words` further pieces: one word, which is the result where `fetch`. */
-static WSH_DEV uint64_t wsh_dev_ask_word(const struct wsh_dev_ask &ask, unsigned words, bool fetch)
+static WSH_DEV uint64_t wsh_dev_request_word(const struct wsh_dev_request &request, unsigned words, bool fetch)
 {
-    uint64_t at = wsh_dev_ask_send(ask, words), word = 0;
+    uint64_t at = wsh_dev_ask_send(request, words), word = 0;
 
     if (fetch) {
-        word = wsh_dev_ask_await(ask.pe, at);
-        wsh_dev_ask_take(ask.pe, at);
+        word = wsh_dev_ask_await(request.pe, at);
+        wsh_dev_ask_take(request.pe, at);
     }
     return word;
 }
 
-static WSH_DEV uint64_t wsh_dev_ask_kind(enum wsh_ring_kind kind, uint64_t op, bool fetch)
+static WSH_DEV uint64_t wsh_dev_request_kind(enum wsh_ring_kind kind, uint64_t op, bool fetch)
 {
     return wsh_dev_ring_kind(kind, op) | (fetch ? WSH_RING_ANSWER : 0);
 }
 
-static WSH_DEV uint64_t wsh_dev_ask_amo(enum wsh_amo_op op, bool fetch, const void *sym, uint64_t value,
-                                        uint64_t compare, uint32_t width, int pe)
+static WSH_DEV uint64_t wsh_dev_request_amo(enum wsh_amo_op op, bool fetch, const void *sym, uint64_t value,
+                                            uint64_t compare, uint32_t width, int pe)
 {
     unsigned words;
-    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(op, fetch, (uint64_t)sym, value, compare, width, pe, &words);
+    struct wsh_dev_request request = wsh_dev_request_of_amo(op, fetch, (uint64_t)sym, value, compare, width, pe,
+                                                            &words);
 
-    return wsh_dev_ask_word(ask, words, fetch);
+    return wsh_dev_request_word(request, words, fetch);
 }
 
-static WSH_DEV enum wsh_amo_op wsh_dev_ask_signal_op(int op)
+static WSH_DEV enum wsh_amo_op wsh_dev_request_signal_op(int op)
 {
     return op == SHMEM_SIGNAL_SET ? WSH_AMO_SET : WSH_AMO_ADD;
 }
@@ -118,15 +119,16 @@ static WSH_DEV bool wsh_dev_is_strided(const struct wsh_dev_parts &parts)
 }
 
 /* The record of the present part; `sym`: where the whole begins. */
-static WSH_DEV struct wsh_dev_ask wsh_dev_parts_ask(const struct wsh_dev_parts &parts, const void *sym, bool gets)
+static WSH_DEV struct wsh_dev_request wsh_dev_parts_request(const struct wsh_dev_parts &parts, const void *sym,
+                                                            bool gets)
 {
     enum wsh_ring_kind kind = gets ? WSH_RING_GET : WSH_RING_PUT;
 
     if (wsh_dev_is_strided(parts))
         kind = gets ? WSH_RING_IGET : WSH_RING_IPUT;
-    return wsh_dev_ask{wsh_dev_ask_kind(kind, parts.width, gets),
-                       (uint64_t)sym + (parts.off >> parts.width) * parts.stride, parts.stride, 0, 0, parts.len,
-                       parts.pe};
+    return wsh_dev_request{wsh_dev_request_kind(kind, parts.width, gets),
+                           (uint64_t)sym + (parts.off >> parts.width) * parts.stride, parts.stride, 0, 0, parts.len,
+                           parts.pe};
 }
 
 /*
@@ -138,15 +140,16 @@ static WSH_DEV uint64_t wsh_dev_parts_reserve(const struct wsh_dev_parts &parts,
     return wsh_dev_ask_reserve(parts.pe, n);
 }
 
-static WSH_DEV void wsh_dev_parts_post(const struct wsh_dev_parts &, const struct wsh_dev_ask &ask, unsigned words,
-                                       uint64_t at)
+static WSH_DEV void wsh_dev_parts_post(const struct wsh_dev_parts &, const struct wsh_dev_request &request,
+                                       unsigned words, uint64_t at)
 {
-    wsh_dev_ask_post(ask, words, at);
+    wsh_dev_ask_post(request, words, at);
 }
 
-static WSH_DEV uint64_t wsh_dev_parts_send(const struct wsh_dev_parts &, const struct wsh_dev_ask &ask, unsigned words)
+static WSH_DEV uint64_t wsh_dev_parts_send(const struct wsh_dev_parts &, const struct wsh_dev_request &request,
+                                           unsigned words)
 {
-    return wsh_dev_ask_send(ask, words);
+    return wsh_dev_ask_send(request, words);
 }
 
 static WSH_DEV void wsh_dev_parts_await(const struct wsh_dev_parts &parts)
@@ -166,30 +169,31 @@ static WSH_DEV struct wsh_dev_rings wsh_dev_parts_rings(const struct wsh_dev_par
 
 /*
  * One lane: asks the proxy for the signal. It comes after all that was stored before, which the proxy sees. In two
- * calls, that of the place by itself: in one, kernels of 1024 threads would lack registers.
+ * calls, that of the slot by itself: in one, kernels of 1024 threads would lack registers.
  */
-static WSH_DEV void wsh_dev_signal_ask(const struct wsh_dev_signal &signal, int pe)
+static WSH_DEV void wsh_dev_signal_request(const struct wsh_dev_signal &signal, int pe)
 {
     unsigned words;
-    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(wsh_dev_ask_signal_op(signal.op), false, (uint64_t)signal.sym,
-                                                signal.value, 0, sizeof *signal.sym, pe, &words);
+    struct wsh_dev_request request = wsh_dev_request_of_amo(wsh_dev_request_signal_op(signal.op), false,
+                                                            (uint64_t)signal.sym,
+                                                            signal.value, 0, sizeof *signal.sym, pe, &words);
 
-    wsh_dev_ask_post(ask, words, wsh_dev_ask_reserve(pe, words + 1));
+    wsh_dev_ask_post(request, words, wsh_dev_ask_reserve(pe, words + 1));
 }
 
 /* Lane 0: posts the record of a part whose payload all lanes have stored. The last one carries the signal, fenced. */
 template <class P> WSH_DEV_CALL void wsh_dev_put_post(const P &parts, const struct wsh_dev_signal *with)
 {
-    struct wsh_dev_ask ask = wsh_dev_parts_ask(parts, parts.dest, false);
+    struct wsh_dev_request request = wsh_dev_parts_request(parts, parts.dest, false);
     bool last = parts.signal && parts.off + parts.len == parts.whole;
 
     if (last) {
-        ask.first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL, wsh_dev_ask_signal_op(with->op)) |
+        request.first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL, wsh_dev_request_signal_op(with->op)) |
                       (parts.off ? WSH_RING_FENCED : 0);
-        ask.second = (uint64_t)with->sym;
-        ask.value = with->value;
+        request.second = (uint64_t)with->sym;
+        request.value = with->value;
     }
-    wsh_dev_parts_post(parts, ask, last || wsh_dev_is_strided(parts), parts.at);
+    wsh_dev_parts_post(parts, request, last || wsh_dev_is_strided(parts), parts.at);
 }
 
 /* All lanes: the payload of the next part. Lane 0 has reserved its record and, of a get, awaited the answer. */
@@ -206,7 +210,7 @@ template <int S, class P> WSH_DEV_CALL uint64_t wsh_dev_parts_next(P *parts, boo
     if (wsh_dev_lane<S>() == 0) {
         parts->at = wsh_dev_parts_reserve(*parts, n);
         if (gets) {
-            wsh_dev_parts_post(*parts, wsh_dev_parts_ask(*parts, parts->source, true), strided, parts->at);
+            wsh_dev_parts_post(*parts, wsh_dev_parts_request(*parts, parts->source, true), strided, parts->at);
             wsh_dev_parts_await(*parts);
             wsh_ptx_acquire();
         }

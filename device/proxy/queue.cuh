@@ -25,16 +25,16 @@ static WSH_DEV uint64_t wsh_dev_parts_reserve(const struct wsh_dev_queued_parts 
     return wsh_dev_ring_reserve(parts.rings, n);
 }
 
-static WSH_DEV void wsh_dev_parts_post(const struct wsh_dev_queued_parts &parts, const struct wsh_dev_ask &ask,
+static WSH_DEV void wsh_dev_parts_post(const struct wsh_dev_queued_parts &parts, const struct wsh_dev_request &request,
                                        unsigned words, uint64_t at)
 {
-    wsh_dev_ring_post(parts.rings, at, ask, words);
+    wsh_dev_ring_post(parts.rings, at, request, words);
 }
 
-static WSH_DEV uint64_t wsh_dev_parts_send(const struct wsh_dev_queued_parts &parts, const struct wsh_dev_ask &ask,
-                                           unsigned words)
+static WSH_DEV uint64_t wsh_dev_parts_send(const struct wsh_dev_queued_parts &parts,
+                                           const struct wsh_dev_request &request, unsigned words)
 {
-    return wsh_dev_ring_send(parts.rings, ask, words);
+    return wsh_dev_ring_send(parts.rings, request, words);
 }
 
 static WSH_DEV void wsh_dev_parts_await(const struct wsh_dev_queued_parts &parts)
@@ -92,12 +92,13 @@ static WSH_DEV void wsh_dev_queued(struct wsh_dev_queued_parts *queued, const ch
 }
 
 /* A record without payload, with `words` further pieces: its answer where it has one. */
-static WSH_DEV uint64_t wsh_dev_queue_word(const char *what, const struct wsh_dev_ask &ask, unsigned words, int queue)
+static WSH_DEV uint64_t wsh_dev_queue_word(const char *what, const struct wsh_dev_request &request, unsigned words,
+                                           int queue)
 {
-    struct wsh_dev_rings rings = wsh_dev_queue_rings(what, queue, ask.pe);
-    uint64_t at = wsh_dev_ring_send(rings, ask, words), word = 0;
+    struct wsh_dev_rings rings = wsh_dev_queue_rings(what, queue, request.pe);
+    uint64_t at = wsh_dev_ring_send(rings, request, words), word = 0;
 
-    if (ask.first_a & WSH_RING_ANSWER) {
+    if (request.first_a & WSH_RING_ANSWER) {
         word = wsh_dev_ring_await(rings, at);
         wsh_dev_ring_take(rings, at);
     }
@@ -109,11 +110,11 @@ inline WSH_DEV_CALL uint64_t wsh_dev_queue_amo(const char *what, enum wsh_amo_op
                                                const void *sym, uint64_t value, uint32_t width, int pe, int queue)
 {
     unsigned words;
-    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(op, fetch, (uint64_t)sym, value, 0, width, pe, &words);
+    struct wsh_dev_request request = wsh_dev_request_of_amo(op, fetch, (uint64_t)sym, value, 0, width, pe, &words);
 
     if (behind)
-        ask.first_a |= WSH_RING_FENCED;
-    return wsh_dev_queue_word(what, ask, words, queue);
+        request.first_a |= WSH_RING_FENCED;
+    return wsh_dev_queue_word(what, request, words, queue);
 }
 
 /* Behind a barrier. As wsh_dev_put_any, whose comment holds. */
@@ -121,7 +122,7 @@ template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_queue_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
                                         struct wsh_dev_queued_signal *with, int queue)
 {
-    uint64_t to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
+    uint64_t to = wsh_dev_reach_or_request(what, dest, len, pe, false);
 
     wsh_dev_check_local(what, source, len);
     if (!to) {
@@ -137,8 +138,8 @@ WSH_DEV_CALL void wsh_dev_queue_put_any(const char *what, void *dest, const void
     wsh_dev_store<S>(to, source, len);
     wsh_dev_sync<S>();
     if (with && !with->at && wsh_dev_lane<S>() == 0)
-        wsh_dev_queue_amo("a signal by a queue", wsh_dev_ask_signal_op(with->op), false, true, with->sym, with->value,
-                          sizeof *with->sym, pe, with->queue);
+        wsh_dev_queue_amo("a signal by a queue", wsh_dev_request_signal_op(with->op), false, true, with->sym,
+                          with->value, sizeof *with->sym, pe, with->queue);
 }
 
 template <int S, bool WAITS>
@@ -158,7 +159,7 @@ static WSH_DEV void wsh_dev_queue_put(const char *what, void *dest, const void *
 template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_queue_get_any(const char *what, void *dest, const void *source, size_t len, int pe, int queue)
 {
-    uint64_t from = wsh_dev_reach_or_ask(what, source, len, pe, false);
+    uint64_t from = wsh_dev_reach_or_request(what, source, len, pe, false);
 
     wsh_dev_check_local(what, dest, len);
     if (!from) {
@@ -190,7 +191,7 @@ static WSH_DEV void wsh_dev_queue_signal(const char *what, const struct wsh_dev_
     if (wsh_dev_signal_reach(what, signal, pe))
         wsh_dev_signal_send(what, signal, pe);
     else
-        wsh_dev_queue_amo(what, wsh_dev_ask_signal_op(signal.op), false, false, signal.sym, signal.value,
+        wsh_dev_queue_amo(what, wsh_dev_request_signal_op(signal.op), false, false, signal.sym, signal.value,
                           sizeof *signal.sym, pe, queue);
 }
 
@@ -232,14 +233,14 @@ static WSH_DEV void wsh_dev_queue_p(const char *what, T *dest, T value, int pe, 
 {
     uint64_t to = wsh_dev_reach_word<sizeof(T)>(what, dest, pe, false);
     wsh_dev_bits<T> bits = wsh_dev_as<wsh_dev_bits<T>>(value);
-    uint64_t kind = wsh_dev_ask_kind(WSH_RING_PUT_WORD, 0, false) | (behind ? WSH_RING_FENCED : 0);
+    uint64_t kind = wsh_dev_request_kind(WSH_RING_PUT_WORD, 0, false) | (behind ? WSH_RING_FENCED : 0);
 
     if (to && behind)
         wsh_ptx_release();
     if (to)
         wsh_ptx_put((wsh_dev_bits<T> *)to, bits);
     else
-        wsh_dev_queue_word(what, wsh_dev_ask{kind, (uint64_t)dest, bits, 0, 0, sizeof(T), pe}, 1, queue);
+        wsh_dev_queue_word(what, wsh_dev_request{kind, (uint64_t)dest, bits, 0, 0, sizeof(T), pe}, 1, queue);
 }
 
 template <class T> static WSH_DEV T wsh_dev_queue_g(const char *what, const T *source, int pe, int queue)
@@ -249,7 +250,8 @@ template <class T> static WSH_DEV T wsh_dev_queue_g(const char *what, const T *s
     if (from)
         return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)from));
     word = wsh_dev_queue_word(
-        what, wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_GET_WORD, 0, true), (uint64_t)source, 0, 0, 0, sizeof(T), pe}, 0,
+        what, wsh_dev_request{wsh_dev_request_kind(WSH_RING_GET_WORD, 0, true), (uint64_t)source, 0, 0, 0, sizeof(T),
+                              pe}, 0,
         queue);
     return wsh_dev_as<T>((wsh_dev_bits<T>)word);
 }
@@ -279,7 +281,7 @@ static WSH_DEV T wsh_dev_queue_atomic_fetch_add(const char *what, T *dest, T val
 }
 
 /* One lane, after a full fence or a release. */
-static WSH_DEV void wsh_dev_queue_ask(const char *what, int queue, bool quiet)
+static WSH_DEV void wsh_dev_queue_request(const char *what, int queue, bool quiet)
 {
     int row = wsh_dev_queue_find(what, queue, -1);
 
@@ -289,20 +291,20 @@ static WSH_DEV void wsh_dev_queue_ask(const char *what, int queue, bool quiet)
         wsh_dev_ask_queue((uint32_t)row, quiet);
 }
 
-static WSH_DEV void wsh_dev_queues_ask(const char *what, const int *queues, int n, bool quiet)
+static WSH_DEV void wsh_dev_queues_request(const char *what, const int *queues, int n, bool quiet)
 {
     if (n == SHMEMX_QUEUE_ALL || (n > 0 && queues[0] == SHMEMX_QUEUE_ALL)) {
-        if (!quiet && wsh_dev_queue_rows()) { /* as wsh_dev_ask_order_all */
+        if (!quiet && wsh_dev_queue_rows()) { /* as wsh_dev_request_order_all */
             wsh_ptx_fence();
             quiet = true;
         }
         wsh_dev_ask_order(quiet);
-        wsh_dev_ask_queues(quiet);
+        wsh_dev_request_queues(quiet);
         return;
     }
 #pragma unroll 1
     for (int i = 0; i < n; i++)
-        wsh_dev_queue_ask(what, queues[i], quiet);
+        wsh_dev_queue_request(what, queues[i], quiet);
 }
 
 /* n queues, or all there are with the default one: n or the first number is SHMEMX_QUEUE_ALL. */
@@ -315,7 +317,7 @@ template <int S> static WSH_DEV void wsh_dev_queues_order(const char *what, cons
         else
             wsh_ptx_release();
         if (wsh_device_view.rings)
-            wsh_dev_queues_ask(what, queues, n, quiet);
+            wsh_dev_queues_request(what, queues, n, quiet);
     }
     wsh_dev_sync<S>();
 }

@@ -3,8 +3,8 @@
  * The rings by which device code asks the proxy for operations on memory that its GPU does not reach: their layout in
  * memory and the form of a record. Read by C, C++ and CUDA.
  *
- * A ring has WSH_RING_PIECES places. A *position* counts places for ever; place = position modulo WSH_RING_PIECES,
- * lap = position / WSH_RING_PIECES. With every place go 16 bytes of record (a piece), WSH_RING_CHUNK bytes of payload
+ * A ring has WSH_RING_PIECES slots. A *position* counts slots for ever; slot = position modulo WSH_RING_PIECES,
+ * lap = position / WSH_RING_PIECES. With every slot go 16 bytes of record (a piece), WSH_RING_CHUNK bytes of payload
  * and 16 bytes of answer. A record has as many consecutive positions as its pieces or its payload need, never across
  * the ring's end; its payload begins with the chunk of its first position.
  *
@@ -12,19 +12,19 @@
  * they are *freed* (position + n - freed <= WSH_RING_PIECES), stores the payload, releases it, and stores the pieces.
  * Both halves of a piece carry the lap's parity in bit 63, so that the consumer needs no store of 16 bytes to arrive
  * whole, nor any order between pieces: it takes a record when all its pieces show the parity, with acquire, and stamps
- * the parity itself on the places of a record that have no piece. It counts what it has taken: `started` (handed to a
- * transport), `done` (complete at the target), `freed` (places that may be written again: the payload was read, the
+ * the parity itself on the slots of a record that have no piece. It counts what it has taken: `started` (handed to a
+ * transport), `done` (complete at the target), `freed` (slots that may be written again: the payload was read, the
  * answer taken). Each of the three is released by the consumer and acquired by whoever waits for it.
  *
- * Answers: both words of the answer of a record's first place carry the tag of its position in their upper halves. A
+ * Answers: both words of the answer of a record's first slot carry the tag of its position in their upper halves. A
  * result of up to 8 bytes lies in their lower halves, so that one look brings it, whatever arrives first; a longer one
  * lies in the payload, before the tags are released. The producer, having read the result, stores zeros there, and only
- * then is the place freed.
+ * then is the slot freed.
  *
  * Zero-copy: a put whose source lies in memory that the transports of the host read themselves has no payload, but
  * the address of its source. What the source holds was stored by the threads of the call; its barrier and then the
  * release before the pieces, the same one that a payload has, come before the consumer's acquire of the pieces, and so
- * before whatever reads the source on its behalf, a NIC too. The consumer frees the places of such a record when it has
+ * before whatever reads the source on its behalf, a NIC too. The consumer frees the slots of such a record when it has
  * started it. Nobody may store to the source until the operation has ended: a nonblocking put ends with a quiet, whose
  * `done` counts it; a blocking one asks for an answer, which comes when the source was read. A get names where its data
  * go in the same way, and ends alike; they are visible to the GPU before `done` or the answer.

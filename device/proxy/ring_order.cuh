@@ -48,11 +48,11 @@ static WSH_DEV void wsh_dev_rings_wait_started(const struct wsh_dev_rings &rings
 /* Out of line, so that a quiet holds few registers. Returns what `done` will reach. */
 inline WSH_DEV_CALL uint64_t wsh_dev_ring_ask_quiet(const struct wsh_dev_rings &rings)
 {
-    return wsh_dev_ring_send(rings, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0}, 0) + 1;
+    return wsh_dev_ring_send(rings, wsh_dev_request{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0}, 0) + 1;
 }
 
 /* Asks every consumer that has not completed its part of `heads`, then waits for all of them. */
-static WSH_DEV void wsh_dev_rings_ask_quiet(const struct wsh_dev_rings &rings, const uint64_t *heads)
+static WSH_DEV void wsh_dev_rings_request_quiet(const struct wsh_dev_rings &rings, const uint64_t *heads)
 {
     struct wsh_dev_rings one = rings;
     uint64_t asked[WSH_CONSUMERS_MAX];
@@ -89,7 +89,7 @@ inline WSH_DEV_CALL void wsh_dev_rings_quiet(const struct wsh_dev_rings &rings)
     for (bool again = false; !wsh_dev_rings_are_done(rings, heads, 0, rings.n); again = true) {
         if (again)
             wsh_dev_rings_wait_started(rings, heads);
-        wsh_dev_rings_ask_quiet(rings, heads);
+        wsh_dev_rings_request_quiet(rings, heads);
     }
     wsh_ptx_acquire();
 }

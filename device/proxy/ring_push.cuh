@@ -32,7 +32,7 @@ static WSH_DEV struct wsh_dev_rings wsh_dev_rings_to(struct wsh_ring *ring, stru
 }
 
 /* One record. `value` and further: for the kinds that have them. */
-struct wsh_dev_ask {
+struct wsh_dev_request {
     uint64_t first_a; /* kind, op and flags, in place */
     uint64_t sym, value, second, compare;
     uint32_t len;
@@ -48,41 +48,42 @@ static WSH_DEV constexpr uint64_t wsh_dev_ring_kind(enum wsh_ring_kind kind, uin
 }
 
 /* An operation on a word of `width` bytes, and how many further pieces its record has. */
-static WSH_DEV struct wsh_dev_ask wsh_dev_ask_of_amo(enum wsh_amo_op op, bool fetch, uint64_t sym, uint64_t value,
-                                                     uint64_t compare, uint32_t width, int pe, unsigned *words)
+static WSH_DEV struct wsh_dev_request wsh_dev_request_of_amo(enum wsh_amo_op op, bool fetch, uint64_t sym,
+                                                             uint64_t value,
+                                                             uint64_t compare, uint32_t width, int pe, unsigned *words)
 {
     uint64_t answer = fetch ? WSH_RING_ANSWER : 0;
 
     *words = op == WSH_AMO_CSWAP ? 2 : value >> WSH_RING_SHORT_BITS ? 1 : 0;
     if (*words)
-        return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, op) | answer, sym, value, 0, compare, width, pe};
-    return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO_SHORT, op) | answer, sym, 0, 0, 0,
-                       (uint32_t)value | (width == 8 ? WSH_RING_SHORT_WIDE : 0), pe};
+        return wsh_dev_request{wsh_dev_ring_kind(WSH_RING_AMO, op) | answer, sym, value, 0, compare, width, pe};
+    return wsh_dev_request{wsh_dev_ring_kind(WSH_RING_AMO_SHORT, op) | answer, sym, 0, 0, 0,
+                           (uint32_t)value | (width == 8 ? WSH_RING_SHORT_WIDE : 0), pe};
 }
 
 /* A put from `local` memory, or a get into it, of WSH_RING_ZERO_COPY_MAX bytes at most; one further piece. */
-static WSH_DEV struct wsh_dev_ask wsh_dev_ask_zero_copy(bool gets, uint64_t sym, const void *local, uint32_t len,
-                                                        int pe, bool waits)
+static WSH_DEV struct wsh_dev_request wsh_dev_request_zero_copy(bool gets, uint64_t sym, const void *local,
+                                                                uint32_t len, int pe, bool waits)
 {
-    return wsh_dev_ask{wsh_dev_ring_kind(gets ? WSH_RING_GET_ZERO_COPY : WSH_RING_PUT_ZERO_COPY) |
-                           (waits ? WSH_RING_ANSWER : 0),
-                       sym,
-                       0,
-                       (uint64_t)local | (uint64_t)(len >> WSH_RING_LEN_BITS) << WSH_RING_LEN_TOP_AT,
-                       0,
-                       len & (uint32_t)WSH_RING_LOW(WSH_RING_LEN_BITS),
-                       pe,
-                       0};
+    return wsh_dev_request{wsh_dev_ring_kind(gets ? WSH_RING_GET_ZERO_COPY : WSH_RING_PUT_ZERO_COPY) |
+                               (waits ? WSH_RING_ANSWER : 0),
+                           sym,
+                           0,
+                           (uint64_t)local | (uint64_t)(len >> WSH_RING_LEN_BITS) << WSH_RING_LEN_TOP_AT,
+                           0,
+                           len & (uint32_t)WSH_RING_LOW(WSH_RING_LEN_BITS),
+                           pe,
+                           0};
 }
 
 /* Makes it a put with a signal, `op` of `value` on the word at `word`; two further pieces. */
-static WSH_DEV void wsh_dev_ask_add_signal(struct wsh_dev_ask *ask, enum wsh_amo_op op, uint64_t word, uint64_t value,
-                                           bool fenced)
+static WSH_DEV void wsh_dev_request_add_signal(struct wsh_dev_request *request, enum wsh_amo_op op, uint64_t word,
+                                               uint64_t value, bool fenced)
 {
-    ask->first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL_ZERO_COPY, op) | (ask->first_a & WSH_RING_ANSWER) |
+    request->first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL_ZERO_COPY, op) | (request->first_a & WSH_RING_ANSWER) |
                    (fenced ? WSH_RING_FENCED : 0);
-    ask->third = word;
-    ask->compare = value;
+    request->third = word;
+    request->compare = value;
 }
 
 /* Polls until the word has reached `value`, and acquires. */
@@ -118,31 +119,31 @@ static WSH_DEV bool wsh_dev_ring_has_room(uint64_t end, uint32_t freed)
     return (int32_t)((uint32_t)end - freed) <= (int32_t)WSH_RING_PIECES;
 }
 
-/* Places that a lane has reserved. Across a wait for them in memory, where they hold no registers of all it calls. */
-struct wsh_dev_ring_place {
+/* Slots that a lane has reserved. Across a wait for them in memory, where they hold no registers of all it calls. */
+struct wsh_dev_ring_slot {
     struct wsh_dev_rings rings;
     uint64_t at;
     uint32_t n;
     struct wsh_dev_wait wait;
-    const struct wsh_dev_ask *ask;
+    const struct wsh_dev_request *request;
 };
 
 /*
- * Whether they may be written. What the caller saw as freed is older than what is: then the consumer is asked. A place
+ * Whether they may be written. What the caller saw as freed is older than what is: then the consumer is asked. A slot
  * is stored to after a branch that asked for the value, never before it.
  */
-inline WSH_DEV_CALL bool wsh_dev_ring_place_is_free(struct wsh_dev_ring_place *place)
+inline WSH_DEV_CALL bool wsh_dev_ring_slot_is_free(struct wsh_dev_ring_slot *slot)
 {
-    const uint64_t *word = &place->rings.ring[place->rings.mine].freed;
-    uint32_t *known = &place->rings.heads->ring[place->rings.mine].freed;
-    uint64_t freed, enough = place->at + place->n - WSH_RING_PIECES;
+    const uint64_t *word = &slot->rings.ring[slot->rings.mine].freed;
+    uint32_t *known = &slot->rings.heads->ring[slot->rings.mine].freed;
+    uint64_t freed, enough = slot->at + slot->n - WSH_RING_PIECES;
 
-    if (wsh_dev_ring_has_room(place->at + place->n, wsh_ptx_poll(known)))
+    if (wsh_dev_ring_has_room(slot->at + slot->n, wsh_ptx_poll(known)))
         return true;
     freed = wsh_ptx_poll(word);
     if (freed < enough) {
-        place->wait.word = word;
-        place->wait.value = enough;
+        slot->wait.word = word;
+        slot->wait.value = enough;
         return false;
     }
     wsh_ptx_acquire();
@@ -151,11 +152,11 @@ inline WSH_DEV_CALL bool wsh_dev_ring_place_is_free(struct wsh_dev_ring_place *p
 }
 
 /* Holds nothing but the address of what it waits for. */
-inline WSH_DEV_CALL void wsh_dev_ring_wait_for_room(struct wsh_dev_ring_place *place)
+inline WSH_DEV_CALL void wsh_dev_ring_wait_for_room(struct wsh_dev_ring_slot *slot)
 {
 #pragma unroll 1
-    while (!wsh_dev_ring_place_is_free(place))
-        wsh_dev_ring_idle(&place->wait);
+    while (!wsh_dev_ring_slot_is_free(slot))
+        wsh_dev_ring_idle(&slot->wait);
 }
 
 static WSH_DEV void wsh_dev_ring_pad(struct wsh_ring *ring, uint64_t at, uint32_t n)
@@ -193,11 +194,11 @@ static WSH_DEV uint32_t wsh_dev_ring_epoch(const struct wsh_dev_rings &rings)
  * take a register of all that it calls.)
  */
 template <bool SENDS>
-static WSH_DEV uint64_t wsh_dev_ring_places(struct wsh_dev_rings *rings, uint32_t *pieces, uint32_t *epoch,
-                                            const struct wsh_dev_ask **ask = nullptr)
+static WSH_DEV uint64_t wsh_dev_ring_slots(struct wsh_dev_rings *rings, uint32_t *pieces, uint32_t *epoch,
+                                           const struct wsh_dev_request **request = nullptr)
 {
     uint32_t freed = wsh_ptx_poll(&rings->heads->ring[rings->mine].freed);
-    struct wsh_dev_ring_place place;
+    struct wsh_dev_ring_slot slot;
     uint32_t n = *pieces;
     uint64_t at;
 
@@ -210,19 +211,19 @@ static WSH_DEV uint64_t wsh_dev_ring_places(struct wsh_dev_rings *rings, uint32_
             wsh_dev_ring_make_known(*rings);
         at &= ~WSH_RING_KNOWN;
         if (!wsh_dev_ring_has_room(at + n, freed)) {
-            place.rings = *rings;
-            place.at = at;
-            place.n = n;
-            place.wait = wsh_dev_wait{"a full ring to the proxy", nullptr, 0, 0, 0};
-            if (ask)
-                place.ask = *ask;
-            wsh_dev_ring_wait_for_room(&place);
-            wsh_ptx_again(&place);
-            *rings = place.rings;
-            at = place.at;
-            *pieces = n = place.n;
-            if (ask)
-                *ask = place.ask;
+            slot.rings = *rings;
+            slot.at = at;
+            slot.n = n;
+            slot.wait = wsh_dev_wait{"a full ring to the proxy", nullptr, 0, 0, 0};
+            if (request)
+                slot.request = *request;
+            wsh_dev_ring_wait_for_room(&slot);
+            wsh_ptx_again(&slot);
+            *rings = slot.rings;
+            at = slot.at;
+            *pieces = n = slot.n;
+            if (request)
+                *request = slot.request;
             if (SENDS)
                 *epoch = wsh_dev_ring_epoch(*rings);
         }
@@ -232,10 +233,10 @@ static WSH_DEV uint64_t wsh_dev_ring_places(struct wsh_dev_rings *rings, uint32_
     }
 }
 
-/* For a record with payload, or with a place for it. */
+/* For a record with payload, or with a slot for it. */
 static WSH_DEV uint64_t wsh_dev_ring_reserve(struct wsh_dev_rings rings, uint32_t n)
 {
-    return wsh_dev_ring_places<false>(&rings, &n, nullptr);
+    return wsh_dev_ring_slots<false>(&rings, &n, nullptr);
 }
 
 static WSH_DEV unsigned char *wsh_dev_ring_payload(const struct wsh_dev_rings &rings, uint64_t at)
@@ -256,33 +257,34 @@ static WSH_DEV void wsh_dev_ring_store_word(struct wsh_ring *ring, uint64_t at, 
 
 /* The pieces of a record, after its payload was released, in this order or any other. `words`: further pieces. */
 static WSH_DEV void wsh_dev_ring_pieces(const struct wsh_dev_rings &rings, uint64_t at, uint32_t epoch,
-                                        const struct wsh_dev_ask &ask, unsigned words)
+                                        const struct wsh_dev_request &request, unsigned words)
 {
     struct wsh_ring *ring = &rings.ring[rings.mine];
     uint64_t low = epoch & WSH_RING_LOW(WSH_RING_EPOCH_BITS);
 
     if (words > 1)
-        wsh_dev_ring_store_word(ring, at + 2, ask.compare, ask.third);
+        wsh_dev_ring_store_word(ring, at + 2, request.compare, request.third);
     if (words > 0)
-        wsh_dev_ring_store_word(ring, at + 1, ask.value, ask.second);
-    wsh_dev_ring_store(ring, at, ask.first_a | ask.sym,
-                       low << WSH_RING_EPOCH_AT | (uint64_t)(uint32_t)ask.pe << WSH_RING_PE_AT | ask.len);
+        wsh_dev_ring_store_word(ring, at + 1, request.value, request.second);
+    wsh_dev_ring_store(ring, at, request.first_a | request.sym,
+                       low << WSH_RING_EPOCH_AT | (uint64_t)(uint32_t)request.pe << WSH_RING_PE_AT | request.len);
 }
 
 /* A record whose payload has been stored, and the release of it. */
-static WSH_DEV void wsh_dev_ring_post(const struct wsh_dev_rings &rings, uint64_t at, const struct wsh_dev_ask &ask,
-                                      unsigned words)
+static WSH_DEV void wsh_dev_ring_post(const struct wsh_dev_rings &rings, uint64_t at,
+                                      const struct wsh_dev_request &request, unsigned words)
 {
     wsh_ptx_release();
-    wsh_dev_ring_pieces(rings, at, wsh_dev_ring_epoch(rings), ask, words);
+    wsh_dev_ring_pieces(rings, at, wsh_dev_ring_epoch(rings), request, words);
 }
 
 /* A record without payload, and the release of all that it stands for. Returns its position. */
-static WSH_DEV uint64_t wsh_dev_ring_send(struct wsh_dev_rings rings, const struct wsh_dev_ask &ask, unsigned words)
+static WSH_DEV uint64_t wsh_dev_ring_send(struct wsh_dev_rings rings, const struct wsh_dev_request &request,
+                                          unsigned words)
 {
-    const struct wsh_dev_ask *record = &ask;
+    const struct wsh_dev_request *record = &request;
     uint32_t epoch, n = words + 1;
-    uint64_t at = wsh_dev_ring_places<true>(&rings, &n, &epoch, &record);
+    uint64_t at = wsh_dev_ring_slots<true>(&rings, &n, &epoch, &record);
 
     wsh_dev_ring_pieces(rings, at, epoch, *record, n - 1);
     return at;
@@ -310,7 +312,7 @@ static WSH_DEV uint64_t wsh_dev_ring_await(const struct wsh_dev_rings &rings, ui
 }
 
 /*
- * The place may be used again. By the lane that awaited a word, after a branch that asked for it; after a payload, by
+ * The slot may be used again. By the lane that awaited a word, after a branch that asked for it; after a payload, by
  * one lane when all have read it, behind a release.
  */
 static WSH_DEV void wsh_dev_ring_take(const struct wsh_dev_rings &rings, uint64_t at)

@@ -43,12 +43,13 @@ WSH_DEV_CALL uint64_t wsh_dev_zcopy_send(const P &parts, const struct wsh_dev_si
 {
     uint64_t there = (uint64_t)(gets ? parts.source : parts.dest) + parts.off;
     const char *here = (gets ? parts.dest : parts.source) + parts.off;
-    struct wsh_dev_ask ask = wsh_dev_ask_zero_copy(gets, there, here, parts.len, parts.pe, parts.waits);
+    struct wsh_dev_request request = wsh_dev_request_zero_copy(gets, there, here, parts.len, parts.pe, parts.waits);
     bool signal = parts.signal && parts.off + parts.len == parts.whole;
 
     if (signal)
-        wsh_dev_ask_add_signal(&ask, wsh_dev_ask_signal_op(with->op), (uint64_t)with->sym, with->value, parts.off != 0);
-    return wsh_dev_parts_send(parts, ask, signal ? 2 : 1);
+        wsh_dev_request_add_signal(&request, wsh_dev_request_signal_op(with->op), (uint64_t)with->sym, with->value,
+                                   parts.off != 0);
+    return wsh_dev_parts_send(parts, request, signal ? 2 : 1);
 }
 
 /*
@@ -95,7 +96,7 @@ static WSH_DEV bool wsh_dev_is_plain_zero_copy(const void *dest, const void *sou
 /* That record. */
 static WSH_DEV void wsh_dev_zero_copy_put(void *dest, const void *source, size_t len, int pe)
 {
-    wsh_dev_ask_send(wsh_dev_ask_zero_copy(false, (uint64_t)dest, source, (uint32_t)len, pe, false), 1);
+    wsh_dev_ask_send(wsh_dev_request_zero_copy(false, (uint64_t)dest, source, (uint32_t)len, pe, false), 1);
 }
 
 /* Whether `op` on the word is a signal that needs no check; the proxy looks the word up. */

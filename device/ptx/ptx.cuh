@@ -270,7 +270,7 @@ static WSH_DEV uint4 wsh_ptx_source(const uint4 *g_from)
 /*
  * Two words of 8 bytes in one access, aligned to 16; each arrives whole, not both together. Order between a lane's
  * load and its later store to another address, where a branch between them asks for the loaded value, is the
- * hardware's (nothing is stored before the branch is decided), not PTX's: cells (cells.cuh) rely on it, and on the
+ * hardware's (nothing is stored before the branch is decided), not PTX's: cells (ll.cuh) rely on it, and on the
  * scope's barrier, to use a buffer again.
  */
 struct wsh_ptx_pair {

@@ -145,7 +145,7 @@ WSH_KERNEL(wsh_dev_put_signal<WSH_BLOCK>("put_signal on a stream", dest, source,
 /* After a put by several blocks, which all have ended: one thread's release covers their stores and what was asked. */
 template <int = 0>
 WSH_STREAM_KERNEL(1) wsh_stream_signal_after(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
-WSH_KERNEL(if (wsh_device_view.rings) wsh_dev_ask_order_all(false);
+WSH_KERNEL(if (wsh_device_view.rings) wsh_dev_request_order_all(false);
            wsh_dev_put_signal<WSH_THREAD>("put_signal on a stream", nullptr, nullptr, 0, sig_addr, signal, sig_op,
                                           pe);)
 

@@ -18,12 +18,12 @@
 /*
  * What moves WSH_STREAM_WIDE bytes or more does so by a block for each WSH_STREAM_TILE, WSH_STREAM_BLOCKS at most. A
  * block reaches 45 GB/s, 32 of them what NVLink carries (H200); loads, which take longer, need more in flight. What may
- * go by cells is by a thread for each.
+ * go by LL lines is by a thread for each.
  */
 #define WSH_STREAM_WIDE 65536
 #define WSH_STREAM_TILE 16384
 #define WSH_STREAM_BLOCKS 64
-#define WSH_STREAM_CELLS_TILE (WSH_STREAM_THREADS * WSH_DEVICE_CELL / 2)
+#define WSH_STREAM_LL_TILE (WSH_STREAM_THREADS * WSH_DEVICE_LL_LINE / 2)
 
 /* The template argument of a reduction on a stream that launches, and compiles, the kernel of one block alone. */
 enum { WSH_STREAM_BY_BLOCK = 1 };

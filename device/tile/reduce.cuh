@@ -98,10 +98,10 @@ static WSH_DEV bool wsh_dev_tile_is_wide(const struct wsh_dev_group &group, cons
 #pragma unroll 1
     for (int i = 0; i < group.n_pes; i++) {
         int pe = wsh_dev_member_pe(group, i);
-        uint64_t from = wsh_dev_reach_or_ask(tile.what, tile.source, wsh_dev_tile_span(tile, tile.from, width), pe,
-                                             false);
-        uint64_t to = ALL ? wsh_dev_reach_or_ask(tile.what, tile.dest, wsh_dev_tile_span(tile, tile.to, width), pe,
-                                                 false)
+        uint64_t from = wsh_dev_reach_or_request(tile.what, tile.source, wsh_dev_tile_span(tile, tile.from, width), pe,
+                                                 false);
+        uint64_t to = ALL ? wsh_dev_reach_or_request(tile.what, tile.dest, wsh_dev_tile_span(tile, tile.to, width), pe,
+                                                     false)
                           : from;
 
         reached = reached && from && to;

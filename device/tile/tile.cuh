@@ -156,7 +156,7 @@ template <int S, unsigned WIDTH> static WSH_DEV void wsh_dev_tile_put(struct wsh
 
     if (tile.lines <= 0 || tile.elements <= 0)
         return;
-    to = wsh_dev_reach_or_ask(tile.what, tile.dest, wsh_dev_tile_span(tile, tile.to, WIDTH), pe, false);
+    to = wsh_dev_reach_or_request(tile.what, tile.dest, wsh_dev_tile_span(tile, tile.to, WIDTH), pe, false);
     wsh_dev_sync<S>();
     if (!to) {
         wsh_dev_tile_ask<S, WIDTH, true>(tile, pe);
@@ -174,7 +174,7 @@ template <int S, unsigned WIDTH> static WSH_DEV void wsh_dev_tile_get(struct wsh
 
     if (tile.lines <= 0 || tile.elements <= 0)
         return;
-    from = wsh_dev_reach_or_ask(tile.what, tile.source, wsh_dev_tile_span(tile, tile.from, WIDTH), pe, false);
+    from = wsh_dev_reach_or_request(tile.what, tile.source, wsh_dev_tile_span(tile, tile.from, WIDTH), pe, false);
     wsh_dev_sync<S>();
     if (!from) {
         wsh_dev_tile_ask<S, WIDTH, false>(tile, pe);

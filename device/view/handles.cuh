@@ -21,63 +21,63 @@ static WSH_DEV struct wsh_dev_team wsh_dev_team_row(const struct wsh_device_hand
                         (int)wsh_ptx_poll((const uint32_t *)&team->n_pes)};
 }
 
-static WSH_DEV uint64_t wsh_dev_pad_numbered(const struct wsh_device_team_row *rows, uint64_t handle)
+static WSH_DEV uint64_t wsh_dev_area_numbered(const struct wsh_device_team_row *rows, uint64_t handle)
 {
-    const struct wsh_device_team_row *place = &rows[WSH_DEVICE_TEAM_ROWS];
-    uint64_t pad = wsh_ptx_poll(&place->pad) + (handle - 1 - WSH_DEVICE_TEAM_FIRST) * wsh_ptx_poll(&place->handle);
+    const struct wsh_device_team_row *row = &rows[WSH_DEVICE_TEAM_ROWS];
+    uint64_t area = wsh_ptx_poll(&row->area) + (handle - 1 - WSH_DEVICE_TEAM_FIRST) * wsh_ptx_poll(&row->handle);
 
-    return wsh_ptx_poll((const uint32_t *)&((const struct wsh_device_team_header *)pad)->n_pes) ? pad : 0;
+    return wsh_ptx_poll((const uint32_t *)&((const struct wsh_device_team_header *)area)->n_pes) ? area : 0;
 }
 
-/* Looks up the pad of a team other than the world; 0: there is no such team. */
-inline WSH_DEV_CALL uint64_t wsh_dev_pad_find(uint64_t handle)
+/* Looks up the sync area of a team other than the world; 0: there is no such team. */
+inline WSH_DEV_CALL uint64_t wsh_dev_area_find(uint64_t handle)
 {
     const struct wsh_device_team_row *rows = (const struct wsh_device_team_row *)wsh_device_view.teams;
     uint32_t at = WSH_DEVICE_TEAM_HASH(handle);
     uint64_t seen;
 
     if (rows && handle > WSH_DEVICE_TEAM_FIRST && handle <= WSH_DEVICE_TEAM_LAST)
-        return wsh_dev_pad_numbered(rows, handle);
+        return wsh_dev_area_numbered(rows, handle);
 #pragma unroll 1
     for (unsigned i = 0; rows && handle && i < WSH_DEVICE_TEAM_ROWS; i++, at = (at + 1) % WSH_DEVICE_TEAM_ROWS) {
         seen = wsh_ptx_poll(&rows[at].handle);
         if (seen == handle)
-            return wsh_ptx_poll(&rows[at].pad);
+            return wsh_ptx_poll(&rows[at].area);
         if (!seen)
             break;
     }
     return 0;
 }
 
-static WSH_DEV struct wsh_dev_team wsh_dev_team_at(uint64_t pad)
+static WSH_DEV struct wsh_dev_team wsh_dev_team_at(uint64_t area)
 {
-    const struct wsh_device_team_header *header = (const struct wsh_device_team_header *)pad;
+    const struct wsh_device_team_header *header = (const struct wsh_device_team_header *)area;
 
-    if (!pad)
+    if (!area)
         return wsh_dev_team{nullptr, -1, 0};
-    return wsh_dev_team{(const int32_t *)(pad + WSH_DEVICE_PAD_MEMBERS), header->my_pe, header->n_pes};
+    return wsh_dev_team{(const int32_t *)(area + WSH_DEVICE_SYNC_AREA_MEMBERS), header->my_pe, header->n_pes};
 }
 
 static WSH_DEV struct wsh_dev_team wsh_dev_team_of(shmem_team_t team)
 {
     if (team == SHMEM_TEAM_WORLD)
         return wsh_dev_team{nullptr, wsh_device_view.my_pe, wsh_device_view.n_pes};
-    return wsh_dev_team_at(wsh_dev_pad_find((uint64_t)team));
+    return wsh_dev_team_at(wsh_dev_area_find((uint64_t)team));
 }
 
 /* As shmemx_team_number. */
 static WSH_DEV int wsh_dev_team_number(uint64_t handle)
 {
     const struct wsh_device_team_row *rows = (const struct wsh_device_team_row *)wsh_device_view.teams;
-    uint64_t pad;
+    uint64_t area;
 
     if (handle <= WSH_DEVICE_TEAM_LAST)
         return (int)handle - 1;
-    pad = wsh_dev_pad_find(handle);
-    if (!pad)
+    area = wsh_dev_area_find(handle);
+    if (!area)
         return -1;
-    pad -= wsh_ptx_poll(&rows[WSH_DEVICE_TEAM_ROWS].pad);
-    return (int)(WSH_DEVICE_TEAM_FIRST + pad / wsh_ptx_poll(&rows[WSH_DEVICE_TEAM_ROWS].handle));
+    area -= wsh_ptx_poll(&rows[WSH_DEVICE_TEAM_ROWS].area);
+    return (int)(WSH_DEVICE_TEAM_FIRST + area / wsh_ptx_poll(&rows[WSH_DEVICE_TEAM_ROWS].handle));
 }
 
 /* As shmem_team_n_pes: -1 where there is no such team. */

@@ -21,9 +21,9 @@ struct wsh_device_kernel {
 };
 
 struct wsh_device_part {
-    const unsigned char *bytes; /* as nvcc -fatbin makes them, of a unit with -DSHMEMX_DEVICE_MODULE */
+    const unsigned char *bytes; /* as nvcc -fatbin makes them, of a module with -DSHMEMX_DEVICE_MODULE */
     void *module;
-    uint64_t view; /* address of its view */
+    uint64_t state; /* address of its device state */
 };
 
 struct wsh_device_image {
@@ -53,7 +53,7 @@ extern "C" {
  * Exported by the library. fill: what a wsh_device_fill_fn does, for all parts of an image, which it loads first; 0 or
  * the driver's status.
  */
-int wsh_device_image_fill(struct wsh_device_image *image, const struct wsh_device *view);
+int wsh_device_image_fill(struct wsh_device_image *image, const struct wsh_device *state);
 
 /* Starts it. 0 or the driver's status; a job whose images are not loaded ends with one line. */
 int wsh_device_image_start(const struct wsh_device_image *image, const struct wsh_device_start *start);

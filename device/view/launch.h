@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the program's translation unit passes to the library about a kernel that all PEs launch together. The unit
+ * What the program's translation unit passes to the library about a kernel that all PEs launch together. The module
  * looks the kernel up: only the CUDA runtime that it is linked with knows it by its name in C++.
  */
 #ifndef WSH_DEVICE_LAUNCH_H
@@ -30,7 +30,7 @@ extern "C" {
 int wsh_device_launch(const struct wsh_device_launch *launch);
 int wsh_device_launch_fits(const struct wsh_device_launch *launch, int *gridsize);
 
-/* Such a `find` of kernels of any unit of the program, and of handles of the driver. */
+/* Such a `find` of kernels of any module of the program, and of handles of the driver. */
 int wsh_device_find(const void *kernel, void **function);
 
 /* Whether the team has members on several hosts; an invalid one has none. */

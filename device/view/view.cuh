@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The view of this translation unit in constant memory, and its registration with the library. Rules in view.h.
+ * The device state of this translation unit in constant memory, and its registration with the library. Rules in view.h.
  *
- * Compiled by nvcc a unit has a view of its own, so neither -rdc nor a device library is needed. In modules that the
- * driver API loads shmemx_module_init finds it by its name:
- *   - WSH_DEVICE_SYMBOL in a module of one unit, and where there is no host code: under NVRTC, in bitcode, and with
- *     -DSHMEMX_DEVICE_MODULE. Several such units, linked, share one.
- *   - With -rdc=true static names carry a prefix of the unit's, which the driver does not list. It lists kernels: one
- *     that does nothing has the same prefix. The units of libnvshmem_device.a share one view under the common name,
- *     which names.cu has and registers.
+ * Compiled by nvcc a module has a device state of its own, so neither -rdc nor a device library is needed. In modules
+ * that the driver API loads shmemx_module_init finds it by its name:
+ *   - WSH_DEVICE_SYMBOL in a module of one translation unit, and where there is no host code: under NVRTC, in bitcode,
+ *     and with
+ *     -DSHMEMX_DEVICE_MODULE. Several such modules, linked, share one.
+ *   - With -rdc=true static names carry a prefix of the module's, which the driver does not list. It lists kernels: one
+ *     that does nothing has the same prefix. The modules of libnvshmem_device.a share one device state under the common
+ *     name, which names.cu has and registers.
  */
 #ifndef WSH_DEVICE_VIEW_CUH
 #define WSH_DEVICE_VIEW_CUH
@@ -50,26 +51,26 @@ static __attribute__((used)) void (*const wsh_device_unit_marked)() = wsh_device
 #endif
 
 #ifndef WSH_LIBRARY_SCOPE
-/* Here and not in the library: only the CUDA runtime that the unit is linked with knows the symbol. */
-static int wsh_device_fill(const struct wsh_device *view)
+/* Here and not in the library: only the CUDA runtime that the module is linked with knows the symbol. */
+static int wsh_device_fill(const struct wsh_device *state)
 {
-    return (int)cudaMemcpyToSymbol(wsh_device_view, view, sizeof *view);
+    return (int)cudaMemcpyToSymbol(wsh_device_view, state, sizeof *state);
 }
 
 namespace
 {
 struct wsh_device_registration {
-    struct wsh_device_unit unit;
+    struct wsh_device_module entry;
 
-    wsh_device_registration() : unit{WSH_DEVICE_ABI, sizeof(struct wsh_device), wsh_device_fill, __BASE_FILE__,
-                                     wsh_launch_find}
+    wsh_device_registration() : entry{WSH_DEVICE_ABI, sizeof(struct wsh_device), wsh_device_fill, __BASE_FILE__,
+                                      wsh_launch_find}
     {
-        wsh_device_register(&unit);
+        wsh_device_register(&entry);
     }
 
     ~wsh_device_registration()
     {
-        wsh_device_unregister(&unit);
+        wsh_device_unregister(&entry);
     }
 };
 

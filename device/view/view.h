@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the host passes to device code: the view that every translation unit with device code holds in constant memory,
- * the tables behind its pointers, the records by which device code reports, and how a unit makes itself known. Read by
- * C, C++ and CUDA.
+ * What the host passes to device code: the device state that every translation unit with device code holds in constant
+ * memory, the tables behind its pointers, the records by which device code reports, and how a module makes itself
+ * known. Read by C, C++ and CUDA.
  *
- * Lifetime. A unit registers in a constructor and unregisters in a destructor, so its registration may come before
- * shmem_init (the executable), after it (dlopen) and go before shmem_finalize (dlclose). The host fills the views of
- * all registered units when it attaches the GPU, with the attached device current, and a later unit's at once; a fill
- * that fails then (the unit's module may not be registered with the CUDA runtime yet) is repeated at the next
- * collective device call. From then to shmem_finalize a view does not change: whatever changes (registered buffers,
- * teams, contexts) lies behind its pointers, at addresses that do not change. shmem_finalize fills all views with
- * zeroes before the memory behind them goes, so that a kernel launched later (a replayed graph) is refused; the next
- * init fills them again, and a graph captured before works again.
+ * Lifetime. A module registers in a constructor and unregisters in a destructor, so its registration may come before
+ * shmem_init (the executable), after it (dlopen) and go before shmem_finalize (dlclose). The host fills the device
+ * states of all registered modules when it attaches the GPU, with the attached device current, and a later module's at
+ * once; a fill that fails then (the CUDA runtime may not know the module yet) is repeated at the next
+ * collective device call. From then to shmem_finalize a device state does not change: whatever changes (registered
+ * buffers, teams, contexts) lies behind its pointers, at addresses that do not change. shmem_finalize fills all device
+ * states with zeroes before the memory behind them goes, so that a kernel launched later (a replayed graph) is refused;
+ * the next init fills them again, and a graph captured before works again.
  *
  * Addresses are uint64_t, as the GPU sees them. Memory called *device* below is read often and lies on the GPU; memory
  * called *pinned* is host memory mapped into the GPU, written by the CPU without a CUDA call.
@@ -35,7 +35,7 @@
 #define WSH_DEVICE_NICS_COUNT (1u << 2) /* NICs of this PE add to counters: struct wsh_device_nic_counter */
 
 /*
- * Whether the unit is for jobs of one host alone: what reaches other hosts is deep, and short collectives on one host
+ * Whether the module is for jobs of one host alone: what reaches other hosts is deep, and short collectives on one host
  * take 15 % longer with it in the program (H100; by a thread up to 65 %), though it is not called there, since what a
  * caller holds then lies in local memory, which an acquire drops from the L1. In jobs of several hosts its collectives
  * are refused.
@@ -45,7 +45,7 @@
 #endif
 
 /*
- * Whether the unit's quiets, fences and barriers, which are the default queue's, are those of all queues too, as in
+ * Whether the module's quiets, fences and barriers, which are the default queue's, are those of all queues too, as in
  * NVSHMEM.
  */
 #ifndef SHMEMX_QUIET_COVERS_QUEUES
@@ -60,7 +60,7 @@
 
 #define WSH_DEVICE_NO_SLOT 0xffu
 
-#define WSH_DEVICE_LOOK_RARELY \
+#define WSH_DEVICE_POLL_RARELY \
     4095u /* look_mask where nothing is pulled: at the clock, about a millisecond */
 
 /*
@@ -116,18 +116,18 @@ struct wsh_device_root {
 #define WSH_DEVICE_PEERS(root) ((root) + sizeof(struct wsh_device_root))
 
 /*
- * What a team's collectives keep on the GPU: its pad, at the same place in the device heap of every member. The host
- * writes header and members when the team is made; `epoch`, words and cells are device code's, zeros at first (epoch:
- * SHMEM_DEVICE_EPOCH) and zeroed by the host before another team gets the memory. Every collective call of the team,
- * in a kernel or on a stream, direct or replayed from a graph, counts one epoch, alike on all members.
+ * What a team's collectives keep on the GPU: its sync area, at the same place in the device heap of every member. The
+ * host writes header and members when the team is made; `epoch`, words and LL lines are device code's, zeros at first
+ * (epoch: SHMEM_DEVICE_EPOCH) and zeroed by the host before another team gets the memory. Every collective call of the
+ * team, in a kernel or on a stream, direct or replayed from a graph, counts one epoch, alike on all members.
  *
  *   header    below; this PE's own
- *   members   at WSH_DEVICE_PAD_MEMBERS: int32_t[n_pes], world PE numbers
- *   words     at WSH_DEVICE_PAD_WORDS(n_pes): uint64_t[n_pes]; member i writes word i: 2 * epoch when it has
+ *   members   at WSH_DEVICE_SYNC_AREA_MEMBERS: int32_t[n_pes], world PE numbers
+ *   words     at WSH_DEVICE_SYNC_AREA_WORDS(n_pes): uint64_t[n_pes]; member i writes word i: 2 * epoch when it has
  *             arrived, 2 * epoch + 1 when its data has. They only grow
- *   cells     at WSH_DEVICE_PAD_CELLS(n_pes): [2][n_pes] buffers of `cells` bytes, by the parity of the epoch and the
- *             member that writes: cells of 16 bytes, each half 4 bytes of data and the low 32 bits of the epoch
- *   stage     there instead, where members are on several hosts (`cells` is 0): buffers of `stage` bytes of data alone
+ *   LL        at WSH_DEVICE_SYNC_AREA_LL(n_pes): [2][n_pes] buffers of `ll` bytes, by the parity of the epoch and the
+ *             member that writes: lines of 16 bytes, each half 4 bytes of data and the low 32 bits of the epoch
+ *   stage     there instead, where members are on several hosts (`ll` is 0): buffers of `stage` bytes of data alone
  *
  * A member enters an epoch only after it has seen the flag of every other of the one before, so two buffers suffice.
  *
@@ -136,32 +136,34 @@ struct wsh_device_root {
 struct wsh_device_team_header {
     uint64_t epoch;
     int32_t my_pe, n_pes;
-    uint64_t cells; /* 0: on several hosts */
+    uint64_t ll; /* 0: on several hosts */
     uint32_t blocks, stage;
 };
 
-#define WSH_DEVICE_PAD_LINE 128u
-#define WSH_DEVICE_PAD_LINES(len) \
-    (((len) + WSH_DEVICE_PAD_LINE - 1) / WSH_DEVICE_PAD_LINE * WSH_DEVICE_PAD_LINE)
-#define WSH_DEVICE_PAD_MEMBERS WSH_DEVICE_PAD_LINE
-#define WSH_DEVICE_PAD_WORDS(n_pes) (WSH_DEVICE_PAD_MEMBERS + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*4u))
-#define WSH_DEVICE_PAD_CELLS(n_pes) (WSH_DEVICE_PAD_WORDS(n_pes) + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*8u))
-#define WSH_DEVICE_CELL 16u             /* bytes, half of them data */
-#define WSH_DEVICE_CELLS (1u << 20)     /* most bytes of cells for a pair of members and a parity */
-#define WSH_DEVICE_CELLS_ALL (4u << 20) /* most bytes of cells of a predefined team, from all members */
+#define WSH_DEVICE_SYNC_AREA_LINE 128u
+#define WSH_DEVICE_SYNC_AREA_LINES(len) \
+    (((len) + WSH_DEVICE_SYNC_AREA_LINE - 1) / WSH_DEVICE_SYNC_AREA_LINE * WSH_DEVICE_SYNC_AREA_LINE)
+#define WSH_DEVICE_SYNC_AREA_MEMBERS WSH_DEVICE_SYNC_AREA_LINE
+#define WSH_DEVICE_SYNC_AREA_WORDS(n_pes) \
+    (WSH_DEVICE_SYNC_AREA_MEMBERS + WSH_DEVICE_SYNC_AREA_LINES((uint32_t)(n_pes)*4u))
+#define WSH_DEVICE_SYNC_AREA_LL(n_pes) \
+    (WSH_DEVICE_SYNC_AREA_WORDS(n_pes) + WSH_DEVICE_SYNC_AREA_LINES((uint32_t)(n_pes)*8u))
+#define WSH_DEVICE_LL_LINE 16u             /* bytes, half of them data */
+#define WSH_DEVICE_LL_LINES (1u << 20)     /* most bytes of LL lines for a pair of members and a parity */
+#define WSH_DEVICE_LL_LINES_ALL (4u << 20) /* most bytes of LL lines of a predefined team, from all members */
 
 /*
- * The pads by team handle, in device memory: open addressing from WSH_DEVICE_TEAM_HASH on. handle 0 ends a search; a
- * row whose team is gone has handle 1 and is used again. One row more says where the pads of teams with numbers from
- * WSH_DEVICE_TEAM_FIRST on lie, in the order of these: its `pad`; at a distance of `handle` bytes. A handle up to
- * WSH_DEVICE_TEAM_LAST is a team's number + 1.
+ * The sync areas by team handle, in device memory: open addressing from WSH_DEVICE_TEAM_HASH on. handle 0 ends a
+ * search; a row whose team is gone has handle 1 and is used again. One row more says where the sync areas of teams with
+ * numbers from WSH_DEVICE_TEAM_FIRST on lie, in the order of these: its `pad`; at a distance of `handle` bytes. A
+ * handle up to WSH_DEVICE_TEAM_LAST is a team's number + 1.
  */
 #define WSH_DEVICE_TEAM_ROWS 1024u
 #define WSH_DEVICE_TEAM_HASH(handle) ((uint32_t)((handle) >> 4) * 2654435761u >> 22)
 #define WSH_DEVICE_TEAM_FIRST 4u
 #define WSH_DEVICE_TEAM_LAST (WSH_DEVICE_TEAM_FIRST + 4096u)
 struct wsh_device_team_row {
-    uint64_t handle, pad;
+    uint64_t handle, area;
 };
 
 /*
@@ -200,7 +202,7 @@ enum wsh_device_reason {
     WSH_DEVICE_BAD_STRIDE,  /* len: a stride below 1 (as int64_t) */
     WSH_DEVICE_MISALIGNED,  /* addr: no multiple of len, its size (SHMEM_DEBUG=check) */
     WSH_DEVICE_NULL,        /* addr: NULL for len bytes (SHMEM_DEBUG=check) */
-    WSH_DEVICE_ONE_HOST,    /* the unit says SHMEMX_ONE_HOST, and the job has several hosts */
+    WSH_DEVICE_ONE_HOST,    /* the module says SHMEMX_ONE_HOST, and the job has several hosts */
     WSH_DEVICE_LONG_WAIT,   /* addr: the word waited for; pe: the cmp; len: the value (hang record only) */
     WSH_DEVICE_EXIT,        /* len: the status; a kernel has called shmem_global_exit */
     WSH_DEVICE_REASONS
@@ -238,7 +240,7 @@ struct wsh_device_locks {
     uint64_t pulled; /* items so far; written by the lane that pulls */
 };
 
-/* The view: at most 256 bytes of constant memory a unit. n_pes = 0: not filled, every call is refused. */
+/* The device state: at most 256 bytes of constant memory a module. n_pes = 0: not filled, every call is refused. */
 struct wsh_device {
     uint32_t abi, size; /* WSH_DEVICE_ABI, sizeof (struct wsh_device) */
     int32_t my_pe, n_pes;
@@ -262,11 +264,11 @@ struct wsh_device {
     uint32_t flags;                 /* WSH_DEVICE_CHECK, WSH_DEVICE_GDA */
     uint16_t consumers, rings_each; /* proxy threads, and the rings of each: all to one PE go to one */
     uint64_t rings; /* address of struct wsh_ring[all] (pinned); 0 = no proxy: unmapped PEs are refused */
-    uint64_t world; /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
-    uint64_t world_cells;
+    uint64_t world; /* address of the sync area of SHMEM_TEAM_WORLD; its `ll` */
+    uint64_t world_ll;
     uint64_t teams;      /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */
     uint32_t sharers;    /* PEs that use this GPU */
-    uint32_t look_mask;  /* a wait that pulls looks at the inbox after so many polls and one more: 2^n - 1 */
+    uint32_t poll_mask;  /* a wait that pulls looks at the inbox after so many polls and one more: 2^n - 1 */
     uint64_t ring_heads; /* address of struct wsh_ring_heads in device memory */
     uint64_t inbox;      /* address of struct wsh_inbox (pinned); 0 = there is none */
 
@@ -289,7 +291,7 @@ struct wsh_device {
 #define WSH_DEVICE_COUNTERS_ALIGN 64u
 
 /*
- * What NICs add to the counters with the lowest numbers, with WSH_DEVICE_NICS_COUNT in the view's flags: struct
+ * What NICs add to the counters with the lowest numbers, with WSH_DEVICE_NICS_COUNT in the device state's flags: struct
  * wsh_device_nic_counter[WSH_DEVICE_NIC_COUNTERS], in the device heap directly behind the words of counters there.
  * The host writes `word` when the counter is created, before any kernel knows it; words that are in use come first.
  * A NIC's word has 31 bits, and is extended by what was kept of it (nic_word.h): in the device heap, where the word is
@@ -310,25 +312,28 @@ struct wsh_device_nic_counter {
 };
 
 /*
- * Writes *view to the unit's constant memory on the current device. Compiled in the user's unit, since only the
+ * Writes *state to the module's constant memory on the current device. Compiled in the user's module, since only the
  * CUDA runtime linked there knows its symbols. Synchronous. 0, or the runtime's error number.
  */
-typedef int wsh_device_fill_fn(const struct wsh_device *view);
+typedef int wsh_device_fill_fn(const struct wsh_device *state);
 
-/* CUfunction of a kernel by the address that the unit's CUDA runtime knows it by. 0, or the runtime's error number. */
+/*
+ * CUfunction of a kernel by the address that the module's CUDA runtime knows it by. 0, or the runtime's error number.
+ */
 typedef int wsh_device_find_fn(const void *kernel, void **function);
 
-/* One translation unit with device code. Static data of the unit, so valid between register and unregister. */
-struct wsh_device_unit {
-    uint32_t abi, size; /* as the unit was compiled */
+/* One translation unit with device code. Static data of the module, so valid between register and unregister. */
+struct wsh_device_module {
+    uint32_t abi, size; /* as the module was compiled */
     wsh_device_fill_fn *fill;
     const char *name;         /* of the source file, for messages */
     wsh_device_find_fn *find; /* NULL: it has no kernel that programs name */
 };
 
 /*
- * Units loaded by the driver API (NVRTC, cubins) hold the view under this C symbol: shmemx_module_init fills it. Those
- * compiled with -rdc=true for the host hold it under PREFIX WSH_DEVICE_SYMBOL and have a kernel PREFIX WSH_DEVICE_MARK.
+ * Modules loaded by the driver API (NVRTC, cubins) hold the device state under this C symbol: shmemx_module_init fills
+ * it. Those compiled with -rdc=true for the host hold it under PREFIX WSH_DEVICE_SYMBOL and have a kernel PREFIX
+ * WSH_DEVICE_MARK.
  */
 #define WSH_DEVICE_SYMBOL "wsh_device_view"
 #define WSH_DEVICE_MARK "_Z20wsh_device_unit_markv"
@@ -339,12 +344,12 @@ extern "C" {
 #endif
 
 /*
- * Exported by the library, called by constructors and destructors of units from any thread. A unit of another ABI or
- * size is an error at attach: one line with its name and both versions. Never calls CUDA before attach; unregister
+ * Exported by the library, called by constructors and destructors of modules from any thread. A module of another ABI
+ * or size is an error at attach: one line with its name and both versions. Never calls CUDA before attach; unregister
  * never does.
  */
-void wsh_device_register(const struct wsh_device_unit *unit);
-void wsh_device_unregister(const struct wsh_device_unit *unit);
+void wsh_device_register(const struct wsh_device_module *entry);
+void wsh_device_unregister(const struct wsh_device_module *entry);
 
 #ifdef __cplusplus
 }

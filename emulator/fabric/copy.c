@@ -99,7 +99,7 @@ static int packet_exchange(struct emu_peer *peer, uint64_t addr, uint32_t len, u
     packet->gpu = gpu;
     /* release: pairs with the service thread's acquire, for the packet's contents */
     atomic_store_explicit(&packet->state, request, memory_order_release);
-    emu_region_ring_bell(peer->region);
+    emu_region_wake(peer->region);
     while (state == request) {
         emu_futex_wait(&packet->state, request, PATIENCE_NS);
         /* acquire: pairs with the service thread's release, for the result and the payload of a read */

@@ -54,7 +54,7 @@ uint64_t emu_region_ring(uint64_t bytes);
 void emu_region_ring_free(uint64_t at, uint64_t bytes);
 
 /* Wakes the service thread of the region's owner. */
-void emu_region_ring_bell(struct emu_region *region);
+void emu_region_wake(struct emu_region *region);
 /* Wakes the engine of the region's queues. */
 void emu_region_wake_engine(struct emu_region *region);
 

@@ -51,19 +51,19 @@ void emu_region_unlock(struct emu_region *region)
     pthread_mutex_unlock(&region->lock);
 }
 
-void emu_region_ring_bell(struct emu_region *region)
+void emu_region_wake(struct emu_region *region)
 {
     /* release: pairs with the acquire of the service thread, for what it is asked to do */
-    atomic_fetch_add_explicit(&region->bell, 1, memory_order_release);
-    emu_futex_wake(&region->bell);
+    atomic_fetch_add_explicit(&region->wakeup, 1, memory_order_release);
+    emu_futex_wake(&region->wakeup);
 }
 
 void emu_region_wake_engine(struct emu_region *region)
 {
     /* release: pairs with the acquire of the engine, which then looks at queues and counters */
-    atomic_fetch_add_explicit(&region->queue_bell, 1, memory_order_release);
+    atomic_fetch_add_explicit(&region->queue_wakeup, 1, memory_order_release);
     if (atomic_load_explicit(&region->queue_sleeps, memory_order_relaxed))
-        emu_futex_wake(&region->queue_bell);
+        emu_futex_wake(&region->queue_wakeup);
 }
 
 /* Rings are few and of few sizes: those given back are kept for the next of the same size. */

@@ -29,12 +29,12 @@ void *emu_service(void *unused)
     (void)unused;
     pthread_setname_np(pthread_self(), "efa-emu-service");
     for (;;) {
-        /* acquire: pairs with the release of emu_region_ring_bell */
-        uint32_t bell = atomic_load_explicit(&mine->bell, memory_order_acquire);
+        /* acquire: pairs with the release of emu_region_wake */
+        uint32_t wakeup = atomic_load_explicit(&mine->wakeup, memory_order_acquire);
 
         packet_serve(&mine->packet);
         emu_cq_deliver_events();
-        emu_futex_wait(&mine->bell, bell, IDLE_NS);
+        emu_futex_wait(&mine->wakeup, wakeup, IDLE_NS);
     }
     return NULL;
 }

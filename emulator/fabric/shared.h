@@ -125,12 +125,12 @@ struct emu_packet {
 struct emu_region {
     uint32_t layout, slot;
     int32_t pid;
-    int32_t rank;                              /* for fault scripts and the seed */
-    uint64_t start_time;                       /* of the process, in the kernel's unit */
-    _Atomic uint32_t closed;                   /* left in good order */
-    _Atomic uint32_t bell;                     /* futex of the owner's service thread */
-    _Atomic uint32_t queue_bell, queue_sleeps; /* futex of the engine of queues in memory; it sleeps */
-    _Atomic uint64_t rx_busy[EMU_NICS_MAX];    /* time model: when the NIC's receiving side is free */
+    int32_t rank;                                /* for fault scripts and the seed */
+    uint64_t start_time;                         /* of the process, in the kernel's unit */
+    _Atomic uint32_t closed;                     /* left in good order */
+    _Atomic uint32_t wakeup;                     /* futex of the owner's service thread */
+    _Atomic uint32_t queue_wakeup, queue_sleeps; /* futex of the engine of queues in memory; it sleeps */
+    _Atomic uint64_t rx_busy[EMU_NICS_MAX];      /* time model: when the NIC's receiving side is free */
     pthread_mutex_t lock;
     struct emu_journal journal;
     struct emu_packet packet;

@@ -132,7 +132,7 @@ uint64_t emu_send_discard(struct emu_ring *ring)
 
 /*
  * The doorbell is looked at once more behind the entry: who rings in time has rung before it writes that entry. An
- * entry past so many places that there are must be one of the turn before.
+ * entry past so many slots that there are must be one of the turn before.
  */
 static bool batch_is_too_long(const struct emu_ring *ring)
 {

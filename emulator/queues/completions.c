@@ -53,7 +53,7 @@ static void fire(struct emu_cq_memory *memory)
         return;
     memory->armed = false;
     atomic_store_explicit(&memory->cq->shared->fired, 1, memory_order_relaxed);
-    emu_region_ring_bell(emu.mine);
+    emu_region_wake(emu.mine);
 }
 
 void emu_cq_memory_put(struct emu_cq_memory *memory, const struct emu_cqe *cqe)

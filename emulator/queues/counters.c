@@ -43,9 +43,9 @@ struct emu_location {
 
 struct emu_efadv_counter_attr {
     uint64_t comp_mask;
-    uint32_t flags; /* bit 0: `place[0]` is given, for the count; bit 1: `place[1]`, for the errors */
+    uint32_t flags; /* bit 0: `location[0]` is given, for the count; bit 1: `location[1]`, for the errors */
     uint32_t reserved;
-    struct emu_location place[2];
+    struct emu_location location[2];
 };
 
 /* A count or an error count: a word somewhere. */
@@ -198,20 +198,20 @@ int emu_counter_caps(struct ibv_context *context, struct emu_counter_caps *caps,
     return 0;
 }
 
-static int word_map(struct word *word, const struct emu_location *place)
+static int word_map(struct word *word, const struct emu_location *location)
 {
-    uint64_t skip = place->offset % 4096;
+    uint64_t skip = location->offset % 4096;
     unsigned char *at;
 
-    word->gpu = place->ptr ? emu_gpu_of((uintptr_t)place->ptr) : 0;
-    word->at = (uint64_t *)(void *)place->ptr;
-    if (word->gpu || (!place->type && place->ptr))
+    word->gpu = location->ptr ? emu_gpu_of((uintptr_t)location->ptr) : 0;
+    word->at = (uint64_t *)(void *)location->ptr;
+    if (word->gpu || (!location->type && location->ptr))
         return 0;
-    if (!place->type)
+    if (!location->type)
         return EINVAL;
     word->mapping_bytes = skip + sizeof *word->at;
-    at = mmap(NULL, word->mapping_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, place->fd,
-              (off_t)(place->offset - skip));
+    at = mmap(NULL, word->mapping_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, location->fd,
+              (off_t)(location->offset - skip));
     if (at == MAP_FAILED)
         return errno == ENODEV || errno == EACCES ? EOPNOTSUPP : errno;
     word->mapping = at;
@@ -252,7 +252,7 @@ static int counter_fill(struct emu_counter *counter, const struct emu_efadv_coun
         word->shown = UINT64_MAX;
         word->base = i ? 0 : emu.settings.counter_start;
         if (efa->flags & 1u << i)
-            error = word_map(word, &efa->place[i]);
+            error = word_map(word, &efa->location[i]);
         if (error)
             return error;
     }

@@ -69,12 +69,12 @@ static bool pass(void)
 }
 
 /* Completions wake it. */
-static void engine_rest(unsigned idle, uint32_t bell)
+static void engine_rest(unsigned idle, uint32_t wakeup)
 {
     struct emu_region *mine = emu.mine;
 
     atomic_store_explicit(&mine->queue_sleeps, 1, memory_order_relaxed);
-    emu_futex_wait(&mine->queue_bell, bell, idle < PASSES_BEFORE_LONG_SLEEP ? SLEEP_NS : LONG_SLEEP_NS);
+    emu_futex_wait(&mine->queue_wakeup, wakeup, idle < PASSES_BEFORE_LONG_SLEEP ? SLEEP_NS : LONG_SLEEP_NS);
     atomic_store_explicit(&mine->queue_sleeps, 0, memory_order_relaxed);
 }
 
@@ -87,7 +87,7 @@ static void *engine(void *unused)
     prctl(PR_SET_TIMERSLACK, 1);
     for (;;) {
         /* acquire: pairs with the release of emu_region_wake_engine */
-        uint32_t bell = atomic_load_explicit(&emu.mine->queue_bell, memory_order_acquire);
+        uint32_t wakeup = atomic_load_explicit(&emu.mine->queue_wakeup, memory_order_acquire);
 
         while (atomic_load_explicit(&waiting, memory_order_relaxed))
             sched_yield();
@@ -97,7 +97,7 @@ static void *engine(void *unused)
         idle = pass() ? 0 : idle + 1;
         pthread_mutex_unlock(&mutex);
         if (idle)
-            engine_rest(idle, bell);
+            engine_rest(idle, wakeup);
     }
     return NULL;
 }
@@ -167,7 +167,7 @@ void emu_rings_free(struct emu_qp *qp)
     free(qp->rings);
 }
 
-int emu_cq_memory_open(struct emu_cq *cq, const struct emu_cq_place *place)
+int emu_cq_memory_open(struct emu_cq *cq, const struct emu_cq_location *location)
 {
     struct emu_cq_memory *memory;
     int error;
@@ -179,7 +179,7 @@ int emu_cq_memory_open(struct emu_cq *cq, const struct emu_cq_place *place)
         return ENOMEM;
     memory->cq = cq;
     memory->entries = cq->shared->mask + 1;
-    error = emu_cq_memory_map(memory, place);
+    error = emu_cq_memory_map(memory, location);
     if (error) {
         free(memory);
         return error;

@@ -74,21 +74,21 @@ int emu_rings_map(struct emu_rings *rings)
 }
 
 /* A GPU's memory is known by its address; any other must be one to map. */
-static int map_place(struct emu_cq_memory *memory, const struct emu_cq_place *place)
+static int map_location(struct emu_cq_memory *memory, const struct emu_cq_location *location)
 {
-    uint64_t skip = place->offset % PAGE;
+    uint64_t skip = location->offset % PAGE;
     unsigned char *at;
 
-    if (place->length < (uint64_t)memory->entries * EMU_CQE_BYTES)
+    if (location->length < (uint64_t)memory->entries * EMU_CQE_BYTES)
         return EINVAL;
-    memory->gpu = place->buffer ? emu_gpu_of((uintptr_t)place->buffer) : 0;
+    memory->gpu = location->buffer ? emu_gpu_of((uintptr_t)location->buffer) : 0;
     if (memory->gpu) {
-        memory->words = (uint64_t *)(void *)place->buffer;
+        memory->words = (uint64_t *)(void *)location->buffer;
         return 0;
     }
-    memory->mapping_bytes = place->length + skip;
-    at = mmap(NULL, memory->mapping_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, place->fd,
-              (off_t)(place->offset - skip));
+    memory->mapping_bytes = location->length + skip;
+    at = mmap(NULL, memory->mapping_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, location->fd,
+              (off_t)(location->offset - skip));
     if (at == MAP_FAILED)
         return errno == ENODEV || errno == EACCES ? EOPNOTSUPP : errno;
     memory->mapping = at;
@@ -104,9 +104,9 @@ static int map_own(struct emu_cq_memory *memory)
     return memory->mapping ? 0 : errno;
 }
 
-int emu_cq_memory_map(struct emu_cq_memory *memory, const struct emu_cq_place *place)
+int emu_cq_memory_map(struct emu_cq_memory *memory, const struct emu_cq_location *location)
 {
-    int error = place ? map_place(memory, place) : map_own(memory);
+    int error = location ? map_location(memory, location) : map_own(memory);
 
     if (error)
         return error;

@@ -43,7 +43,7 @@ struct emu_cq_memory {
 };
 
 /* Memory of the caller's for a completion queue: a descriptor, or the address of a GPU's. */
-struct emu_cq_place {
+struct emu_cq_location {
     unsigned char *buffer;
     uint64_t length, offset;
     int fd;
@@ -57,7 +57,7 @@ int emu_engine_start(void);
 
 /* 0 or an errno value. */
 int emu_rings_map(struct emu_rings *rings);
-int emu_cq_memory_map(struct emu_cq_memory *memory, const struct emu_cq_place *place);
+int emu_cq_memory_map(struct emu_cq_memory *memory, const struct emu_cq_location *location);
 void emu_cq_memory_unmap(struct emu_cq_memory *memory);
 
 /* Makes them unless they are there: 0 or an errno value. */
@@ -68,8 +68,8 @@ int emu_rings_open(struct emu_qp *qp);
  */
 void emu_rings_close(struct emu_qp *qp);
 void emu_rings_free(struct emu_qp *qp);
-/* `place` NULL: memory of the emulator's. 0 or an errno value. */
-int emu_cq_memory_open(struct emu_cq *cq, const struct emu_cq_place *place);
+/* `location` NULL: memory of the emulator's. 0 or an errno value. */
+int emu_cq_memory_open(struct emu_cq *cq, const struct emu_cq_location *location);
 void emu_cq_memory_close(struct emu_cq *cq);
 
 /* One pass over the rings, completion queues and counters: did it find something to do? With the lock. */

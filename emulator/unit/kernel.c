@@ -64,17 +64,17 @@ struct counter;
 struct counter_attr {
     uint32_t comp_mask, type, flags;
 };
-struct place_attr {
+struct location_attr {
     uint64_t comp_mask, flags;
     struct {
         uint64_t ptr, offset, fd, type;
-    } place[2];
+    } location[2];
 };
 struct attach_attr {
     uint32_t comp_mask, operations;
 };
 struct counter *counter_create_at(struct ibv_context *context, struct counter_attr *attr,
-                                  struct place_attr *efa, uint32_t len) __asm__("efadv_create_comp_cntr");
+                                  struct location_attr *efa, uint32_t len) __asm__("efadv_create_comp_cntr");
 int counter_destroy(struct counter *counter) __asm__("ibv_destroy_comp_cntr");
 int counter_attach(struct ibv_qp *qp, struct counter *counter,
                    struct attach_attr *attr) __asm__("ibv_qp_attach_comp_cntr");
@@ -115,7 +115,7 @@ static uint64_t pinned(void *host, size_t bytes)
 
 static void count_writes(struct scene *scene)
 {
-    struct place_attr place = {.flags = 1};
+    struct location_attr location = {.flags = 1};
     struct attach_attr on = {.operations = 1 << 4};
     struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
     struct counter_attr attr = {0};
@@ -123,8 +123,8 @@ static void count_writes(struct scene *scene)
     CU_ASSERT_EQUAL_FATAL(cuda.alloc(&scene->queue.count, 64), 0);
     CU_ASSERT_EQUAL_FATAL(cuda.fill(scene->queue.count, 0, 64), 0);
     scene->result = scene->queue.count + 32;
-    place.place[0].ptr = scene->queue.count;
-    scene->counter = counter_create_at(scene->end[0].context, &attr, &place, sizeof place);
+    location.location[0].ptr = scene->queue.count;
+    scene->counter = counter_create_at(scene->end[0].context, &attr, &location, sizeof location);
     CU_ASSERT_PTR_NOT_NULL_FATAL(scene->counter);
     ibv_modify_qp(scene->end[0].qp, &reset, IBV_QP_STATE);
     CU_ASSERT_EQUAL(counter_attach(scene->end[0].qp, scene->counter, &on), 0);

@@ -224,7 +224,7 @@ static void a_doorbell_goes_forwards(void)
     CU_ASSERT_EQUAL(take(&ring), EMU_WRONG_DOORBELL);
 }
 
-static void places_are_free_when_completed(void)
+static void slots_are_free_when_completed(void)
 {
     struct emu_ring ring = ring_open(EMU_WQE_WORDS);
 
@@ -287,7 +287,7 @@ const struct unit_test unit_tests[] = {
     {"two pieces, lengths, inline data, operations and control bits are judged", contents_are_judged},
     {"17 requests without a doorbell, and one that waits too long, are found", doorbells_are_awaited_in_time},
     {"a doorbell that goes backwards is found", a_doorbell_goes_forwards},
-    {"a request into a place that is taken is found", places_are_free_when_completed},
+    {"a request into a place that is taken is found", slots_are_free_when_completed},
     {"receives go from a first descriptor to a last", receives_have_their_descriptors},
     {"every violation has its text", every_violation_has_its_text},
     {NULL, NULL},

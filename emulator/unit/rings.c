@@ -27,9 +27,9 @@ struct location {
     int32_t fd, reserved;
     uint64_t type;
 };
-struct place_attr {
+struct location_attr {
     uint64_t comp_mask, flags;
-    struct location place[2];
+    struct location location[2];
 };
 struct attach_attr {
     uint32_t comp_mask, operations;
@@ -37,7 +37,7 @@ struct attach_attr {
 struct counter *counter_create(struct ibv_context *context,
                                struct counter_attr *attr) __asm__("ibv_create_comp_cntr");
 struct counter *counter_create_at(struct ibv_context *context, struct counter_attr *attr,
-                                  struct place_attr *efa, uint32_t len) __asm__("efadv_create_comp_cntr");
+                                  struct location_attr *efa, uint32_t len) __asm__("efadv_create_comp_cntr");
 int counter_destroy(struct counter *counter) __asm__("ibv_destroy_comp_cntr");
 int counter_read(struct counter *counter, uint64_t *value) __asm__("ibv_read_comp_cntr");
 int counter_attach(struct ibv_qp *qp, struct counter *counter,
@@ -158,9 +158,9 @@ static void many_complete_out_of_order(void)
 static struct counter *counter_on(struct end *end, uint32_t operations, uint64_t *word)
 {
     struct attach_attr on = {.operations = operations};
-    struct place_attr place = {.flags = 1, .place[0].ptr = word};
+    struct location_attr location = {.flags = 1, .location[0].ptr = word};
     struct counter_attr attr = {0};
-    struct counter *counter = word ? counter_create_at(end->context, &attr, &place, sizeof place)
+    struct counter *counter = word ? counter_create_at(end->context, &attr, &location, sizeof location)
                                    : counter_create(end->context, &attr);
     struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
 
@@ -216,8 +216,8 @@ static void completions_go_to_memory_of_the_caller(void)
     struct pair pair;
 
     wish.cq_fd = memfd_create("completions", MFD_CLOEXEC);
-    CU_ASSERT_EQUAL_FATAL(ftruncate(wish.cq_fd, 2 * CQ_PLACE), 0);
-    words = mmap(NULL, CQ_PLACE, PROT_READ, MAP_SHARED, wish.cq_fd, 0);
+    CU_ASSERT_EQUAL_FATAL(ftruncate(wish.cq_fd, 2 * CQ_LOCATION), 0);
+    words = mmap(NULL, CQ_LOCATION, PROT_READ, MAP_SHARED, wish.cq_fd, 0);
     pair_open(&pair, &wish);
     request = pair_write_of(&pair, 4711, 8);
     pair_post(&pair, &request);
@@ -225,7 +225,7 @@ static void completions_go_to_memory_of_the_caller(void)
     emu_cqe_read(words, &report);
     CU_ASSERT_EQUAL(report.id, 4711);
     verbs_close(pair.end);
-    munmap(words, CQ_PLACE);
+    munmap(words, CQ_LOCATION);
     close(wish.cq_fd);
 }
 

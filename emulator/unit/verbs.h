@@ -8,7 +8,7 @@
 
 #define BUF_BYTES (1 << 20)
 #define QKEY 77
-#define CQ_PLACE 65536u /* bytes of an end's completion queue in the memory of a wish */
+#define CQ_LOCATION 65536u /* bytes of an end's completion queue in the memory of a wish */
 
 struct end {
     struct ibv_context *context;

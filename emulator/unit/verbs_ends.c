@@ -81,15 +81,15 @@ static void open_end(struct end *end, struct ibv_device *device, const struct wi
                                              .max_inline_data = wish->max_inline,
                                              .max_send_sge = 2,
                                              .max_recv_sge = 2}};
-    struct emu_efadv_cq_init_attr place = {.flags = 1, .fd = wish->cq_fd, .offset = end->cq_offset};
+    struct emu_efadv_cq_init_attr location = {.flags = 1, .fd = wish->cq_fd, .offset = end->cq_offset};
     int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
     end->context = ibv_open_device(device);
     CU_ASSERT_PTR_NOT_NULL_FATAL(end->context);
     qp.pd = end->pd = ibv_alloc_pd(end->context);
     cq.channel = end->channel = ibv_create_comp_channel(end->context);
-    place.length = (uint64_t)cq.cqe * 32;
-    end->cq = wish->cq_fd ? efadv_create_cq(end->context, &cq, &place, sizeof place)
+    location.length = (uint64_t)cq.cqe * 32;
+    end->cq = wish->cq_fd ? efadv_create_cq(end->context, &cq, &location, sizeof location)
                           : ibv_create_cq_ex(end->context, &cq);
     CU_ASSERT_PTR_NOT_NULL_FATAL(end->cq);
     qp.send_cq = qp.recv_cq = ibv_cq_ex_to_cq(end->cq);
@@ -119,7 +119,7 @@ void verbs_open(struct end end[2], const struct wish *wish)
     CU_ASSERT_TRUE_FATAL(n >= 2);
     memset(end, 0, 2 * sizeof *end);
     for (int i = 0; i < 2; i++) {
-        end[i].cq_offset = wish->cq_fd ? (unsigned)i * CQ_PLACE : 0;
+        end[i].cq_offset = wish->cq_fd ? (unsigned)i * CQ_LOCATION : 0;
         open_end(&end[i], list[i], wish);
     }
     end[0].ah = handle_of(&end[0], &end[1]);

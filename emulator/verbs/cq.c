@@ -67,7 +67,7 @@ bool emu_cq_take(struct emu_cq *cq)
     /* acquire: pairs with the release of complete() in wire/deliver.c, for the entry's contents */
     while (!qp && cons != atomic_load_explicit(&cq->shared->prod, memory_order_acquire)) {
         cq->current = cq->ring[cons++ & cq->shared->mask];
-        /* release: pairs with the acquire of complete(), which may now overwrite the place */
+        /* release: pairs with the acquire of complete(), which may now overwrite the slot */
         atomic_store_explicit(&cq->shared->cons, cons, memory_order_release);
         qp = completed_qp(cq, &cq->current);
     }
@@ -218,7 +218,7 @@ static void fill_ops(struct emu_cq *cq)
     cq->dv.wc_is_unsolicited = wc_is_unsolicited;
 }
 
-/* A place in the region's table; EMU_CQS_MAX if all are taken. */
+/* A slot in the region's table; EMU_CQS_MAX if all are taken. */
 static uint32_t open_shared(struct emu_cq *cq, uint32_t entries, uint64_t ring_at)
 {
     uint32_t index = 0;

@@ -40,10 +40,10 @@ struct emu_efadv_cq_init_attr {
         uint64_t length, offset;
         int32_t fd;
         uint8_t reserved[4];
-    } place;
+    } location;
 };
 
-enum { EMU_WC_SGID = 1, EMU_WC_UNSOLICITED = 2, EMU_QP_TYPE_SRD = 0, EMU_WR_HINTS = 1, EMU_CQ_PLACE = 1 };
+enum { EMU_WC_SGID = 1, EMU_WC_UNSOLICITED = 2, EMU_QP_TYPE_SRD = 0, EMU_WR_HINTS = 1, EMU_CQ_LOCATION = 1 };
 
 static int attr_copy_out(void *to, uint32_t room, const void *from, size_t len)
 {
@@ -116,10 +116,11 @@ struct ibv_qp *efadv_create_driver_qp(struct ibv_pd *pd, struct ibv_qp_init_attr
     return emu_qp_create(pd->context, &ex, 0);
 }
 
-static struct ibv_cq_ex *cq_place(struct ibv_cq_ex *cq, const struct emu_efadv_cq_init_attr *efa)
+static struct ibv_cq_ex *cq_at_location(struct ibv_cq_ex *cq, const struct emu_efadv_cq_init_attr *efa)
 {
-    struct emu_cq_place place = {efa->place.buffer, efa->place.length, efa->place.offset, efa->place.fd};
-    int error = emu_cq_memory_open((struct emu_cq *)cq, &place);
+    struct emu_cq_location location = {efa->location.buffer, efa->location.length, efa->location.offset,
+                                       efa->location.fd};
+    int error = emu_cq_memory_open((struct emu_cq *)cq, &location);
 
     if (!error)
         return cq;
@@ -138,13 +139,13 @@ struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context, struct ibv_cq_ini
     struct ibv_cq_ex *cq;
 
     memcpy(&full, efa, len < sizeof full ? len : sizeof full);
-    if (full.comp_mask || (full.wc_flags & ~can) || (full.flags & ~(uint64_t)EMU_CQ_PLACE) ||
+    if (full.comp_mask || (full.wc_flags & ~can) || (full.flags & ~(uint64_t)EMU_CQ_LOCATION) ||
         (full.flags && !(caps & EMU_CAP_CQ_MEMORY))) {
         errno = EOPNOTSUPP;
         return NULL;
     }
     cq = emu_cq_create(context, attr);
-    return cq && full.flags ? cq_place(cq, &full) : cq;
+    return cq && full.flags ? cq_at_location(cq, &full) : cq;
 }
 
 struct emu_efadv_cq *efadv_cq_from_ibv_cq_ex(struct ibv_cq_ex *cq)

@@ -66,13 +66,13 @@ static uint32_t take_key(struct emu_region *region)
     static uint32_t last, lives[EMU_MRS_MAX];
 
     for (uint32_t tries = 1; tries < EMU_MRS_MAX; tries++) {
-        uint32_t place = (last + tries) % EMU_MRS_MAX;
+        uint32_t slot = (last + tries) % EMU_MRS_MAX;
 
-        if (region->mr[place].key || !place)
+        if (region->mr[slot].key || !slot)
             continue;
-        last = place;
-        lives[place] = (lives[place] + 1) % (KEYS / EMU_MRS_MAX);
-        return place + lives[place] * EMU_MRS_MAX;
+        last = slot;
+        lives[slot] = (lives[slot] + 1) % (KEYS / EMU_MRS_MAX);
+        return slot + lives[slot] * EMU_MRS_MAX;
     }
     return 0;
 }

@@ -34,7 +34,7 @@ static void ring_if_armed(struct emu_region *region, struct emu_shared_cq *cq)
         return;
     atomic_store_explicit(&cq->armed, 0, memory_order_relaxed);
     atomic_store_explicit(&cq->fired, 1, memory_order_relaxed);
-    emu_region_ring_bell(region);
+    emu_region_wake(region);
 }
 
 static void wake_queues(struct emu_region *region, struct emu_shared_cq *cq)
@@ -54,7 +54,7 @@ static void completion_post(struct emu_region *region, uint32_t qp_index, uint32
 
     if (!atomic_load_explicit(&cq->open, memory_order_relaxed))
         return;
-    /* acquire: pairs with the owner's release, so that the place is free to be overwritten */
+    /* acquire: pairs with the owner's release, so that the slot is free to be overwritten */
     if (prod - atomic_load_explicit(&cq->cons, memory_order_acquire) > cq->mask) {
         if (!atomic_exchange_explicit(&cq->overrun, 1, memory_order_relaxed))
             emu_say("overrun of a completion queue of %u entries of rank %d: completions are lost",

@@ -29,7 +29,7 @@ static _Atomic uint64_t last_active; /* the process's last post or poll, real ti
 static _Atomic uint64_t last_busy;   /* its last post, or poll that found something */
 static _Atomic uint32_t vain_polls;  /* since then */
 static _Atomic uint64_t engine_sleeps_until;
-static _Atomic uint32_t engine_bell;
+static _Atomic uint32_t engine_wakeup;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int start_result;
 
@@ -71,8 +71,8 @@ static void wake_engine(uint64_t due)
     if (due + POLLER_GRACE_NS / 2 >= until)
         return;
     /* release: pairs with the engine's acquire; it then looks into the heap under its mutex */
-    atomic_fetch_add_explicit(&engine_bell, 1, memory_order_release);
-    emu_futex_wake(&engine_bell);
+    atomic_fetch_add_explicit(&engine_wakeup, 1, memory_order_release);
+    emu_futex_wake(&engine_wakeup);
 }
 
 static uint64_t replay_grace(void)
@@ -209,11 +209,11 @@ static void *engine(void *unused)
     pthread_setname_np(pthread_self(), "efa-emu-wire");
     for (;;) {
         /* acquire: pairs with wake_engine's release */
-        uint32_t bell = atomic_load_explicit(&engine_bell, memory_order_acquire);
+        uint32_t wakeup = atomic_load_explicit(&engine_wakeup, memory_order_acquire);
         uint64_t wake = next_wake(), now = emu_now_ns();
 
         if (wake > now) {
-            emu_futex_wait(&engine_bell, bell, wake - now);
+            emu_futex_wait(&engine_wakeup, wakeup, wake - now);
             continue;
         }
         pthread_mutex_lock(&pump_mutex);

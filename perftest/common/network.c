@@ -58,9 +58,9 @@ static const struct {
     {"alltoall", least_alltoall},       {"alltoalls", least_alltoall}, {"sum", least_sum},
 };
 
-static void least_add(const struct perf_run *run, const struct perf_op *op, int near, struct perf_row *row)
+static void least_add(const struct perf_run *run, const struct perf_op *op, int local, struct perf_row *row)
 {
-    const struct shape shape = {near, (double)run->npes / near, (double)run->len};
+    const struct shape shape = {local, (double)run->npes / local, (double)run->len};
 
     for (size_t i = 0; i < sizeof(leasts) / sizeof(*leasts); i++)
         if (!strcmp(leasts[i].op, op->name)) {
@@ -86,11 +86,11 @@ static void counts_of(struct perf_run *run, const struct perf_op *op, long times
 void perf_network_add(struct perf_run *run, const struct perf_op *op, struct perf_row *row)
 {
     long with[2], without[2], each = op->each ? op->each : run->window;
-    int near = 0;
+    int local = 0;
 
     for (int pe = 0; pe < run->npes; pe++)
-        near += pe == run->me || shmem_ptr(run->dest, pe) != NULL;
-    if (near == run->npes)
+        local += pe == run->me || shmem_ptr(run->dest, pe) != NULL;
+    if (local == run->npes)
         return;
     counts_of(run, op, TIMES, with);
     counts_of(run, op, 0, without);
@@ -98,7 +98,7 @@ void perf_network_add(struct perf_run *run, const struct perf_op *op, struct per
                  PERF_END);
     perf_row_add(row, "net_bytes", "net B", (double)(with[1] - without[1]) / (double)(TIMES * each), 0,
                  PERF_END);
-    least_add(run, op, near, row);
+    least_add(run, op, local, row);
 }
 #else
 void perf_network_add(struct perf_run *run, const struct perf_op *op, struct perf_row *row)

@@ -179,20 +179,20 @@ static void perf_figures_share(double *figures, const double *mine, int count, i
 
 static int perf_start(int gpus)
 {
-    struct perf_place place;
+    struct perf_launch launch;
     nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
     nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
 
-    if (!perf_placed(&place)) {
+    if (!perf_launched(&launch)) {
         nvshmem_init();
         return perf_choose(nvshmem_my_pe() % gpus);
     }
-    if (perf_choose(place.pe % gpus) || (place.pe == 0 && nvshmemx_get_uniqueid(&id)) ||
-        perf_pass_id(&id, sizeof id, &place) ||
-        nvshmemx_set_attr_uniqueid_args(place.pe, place.npes, &id, &attr) ||
+    if (perf_choose(launch.pe % gpus) || (launch.pe == 0 && nvshmemx_get_uniqueid(&id)) ||
+        perf_pass_id(&id, sizeof id, &launch) ||
+        nvshmemx_set_attr_uniqueid_args(launch.pe, launch.npes, &id, &attr) ||
         nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attr)) {
         fprintf(stderr, "%s: PE %d of %d could not start NVSHMEM with the id in %s\n", dev_table.name,
-                place.pe, place.npes, place.path);
+                launch.pe, launch.npes, launch.path);
         return -1;
     }
     return 0;

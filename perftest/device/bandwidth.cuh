@@ -11,7 +11,7 @@ template <int S> __global__ void p2p_put_bw(struct p2p_args a)
 
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_putmem_nbi<S>(part.dest, p2p_place(part, i), part.len, a.peer);
+        perf_putmem_nbi<S>(part.dest, p2p_offset(part, i), part.len, a.peer);
     perf_quiet<S>();
 }
 
@@ -21,7 +21,7 @@ template <int S> __global__ void p2p_get_bw(struct p2p_args a)
 
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_getmem_nbi<S>(part.dest, p2p_place(part, i), part.len, a.peer);
+        perf_getmem_nbi<S>(part.dest, p2p_offset(part, i), part.len, a.peer);
     perf_quiet<S>();
 }
 
@@ -67,7 +67,7 @@ template <int S> __global__ void p2p_put_bulk_bw(struct p2p_args a)
 
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_putmem_bulk<S>(part.dest, p2p_place(part, i), part.len, a.peer, p2p_scratch, P2P_SCRATCH);
+        perf_putmem_bulk<S>(part.dest, p2p_offset(part, i), part.len, a.peer, p2p_scratch, P2P_SCRATCH);
     perf_quiet<S>();
 }
 
@@ -77,7 +77,7 @@ template <int S> __global__ void p2p_get_bulk_bw(struct p2p_args a)
 
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_getmem_bulk<S>(part.dest, p2p_place(part, i), part.len, a.peer, p2p_scratch, P2P_SCRATCH);
+        perf_getmem_bulk<S>(part.dest, p2p_offset(part, i), part.len, a.peer, p2p_scratch, P2P_SCRATCH);
 }
 
 #endif

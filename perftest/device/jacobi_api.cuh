@@ -45,7 +45,7 @@ static ncclComm_t jacobi_sums;
 /* The sums have a communicator of their own, so that they need not wait for the edges'. */
 static void jacobi_open()
 {
-    perf_nccl_must(ncclCommSplit(perf_nccl.comm, 0, perf_nccl.place.pe, &jacobi_sums, NULL), "ncclCommSplit");
+    perf_nccl_must(ncclCommSplit(perf_nccl.comm, 0, perf_nccl.launch.pe, &jacobi_sums, NULL), "ncclCommSplit");
 }
 
 static void jacobi_close()

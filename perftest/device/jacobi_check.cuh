@@ -6,7 +6,7 @@
 #include "perftest/device/jacobi_run.cuh"
 
 /* The largest difference that is right: of an element, and of a sum of squares relative to it. */
-#define JACOBI_NEAR 1e-5
+#define JACOBI_TOLERANCE 1e-5
 
 struct jacobi_serial {
     struct jacobi_args a; /* of the whole grid; ordinary memory */
@@ -73,14 +73,14 @@ static __global__ void jacobi_differ(const float *mine, const float *right, stru
     size_t threads = (size_t)gridDim.x * blockDim.x, cells = (size_t)g.rows * g.pitch;
 
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < cells; i += threads)
-        if ((int)(i % g.pitch) < g.nx && !(fabsf(mine[i] - right[i]) <= (float)JACOBI_NEAR))
+        if ((int)(i % g.pitch) < g.nx && !(fabsf(mine[i] - right[i]) <= (float)JACOBI_TOLERANCE))
             atomicAdd(wrong, 1.0);
 }
 
 static __global__ void jacobi_differ_norms(const double *mine, const double *right, int count, double *wrong)
 {
     for (int i = threadIdx.x; i < count; i += blockDim.x)
-        if (!(fabs(mine[i] - right[i]) <= JACOBI_NEAR * right[i]))
+        if (!(fabs(mine[i] - right[i]) <= JACOBI_TOLERANCE * right[i]))
             atomicAdd(wrong, 1.0);
 }
 
@@ -99,7 +99,7 @@ static double jacobi_wrong(const struct jacobi_serial *s, const struct jacobi *j
     dev_cuda(cudaMemcpy(wrong, s->wrong, sizeof wrong, cudaMemcpyDeviceToHost), "copy from the GPU");
     if (wrong[0] + wrong[1] > 0)
         fprintf(stderr, "jacobi: PE %d: %.0f elements and %.0f sums differ from those of one GPU by more than %g\n",
-                j->job.me, wrong[0], wrong[1], JACOBI_NEAR);
+                j->job.me, wrong[0], wrong[1], JACOBI_TOLERANCE);
     return wrong[0] + wrong[1];
 }
 

@@ -52,8 +52,8 @@ static inline void jacobi_cut(struct jacobi_grid *g)
 
 static __device__ struct jacobi_tile jacobi_tile_of(const struct jacobi_grid &g, int number)
 {
-    int place = number / g.across;
-    int chunk = place == 0 ? 0 : place == 1 ? g.chunks - 1 : place - 1;
+    int launch = number / g.across;
+    int chunk = launch == 0 ? 0 : launch == 1 ? g.chunks - 1 : launch - 1;
 
     return jacobi_tile{(number % g.across) * JACOBI_WIDE + (int)threadIdx.x * 4, chunk};
 }

@@ -22,7 +22,7 @@ extern "C" {
 struct p2p_args {
     char *dest, *source; /* symmetric; the source may be misaligned */
     size_t stride;       /* bytes of the source from one place to the next */
-    uint64_t last_place; /* places of the source less one, which are a power of two */
+    uint64_t last_offset; /* places of the source less one, which are a power of two */
     uint64_t zero;       /* what the compiler does not know */
     uint64_t *flag;      /* symmetric, P2P_FLAG_WORDS a lane */
     uint64_t *local;     /* a word of this GPU, by which the kernel's blocks communicate */
@@ -40,9 +40,9 @@ struct p2p_args {
 typedef void p2p_kernel(struct p2p_args);
 
 /* Where iteration i reads: another place each time, which no L1 holds yet; the last of a launch at `source`. */
-static __device__ char *p2p_place(const struct p2p_args &a, long i)
+static __device__ char *p2p_offset(const struct p2p_args &a, long i)
 {
-    return a.source + ((uint64_t)(a.n - 1 - i) & a.last_place) * a.stride;
+    return a.source + ((uint64_t)(a.n - 1 - i) & a.last_offset) * a.stride;
 }
 
 /* The thread, warp or block, among all of the grid. */

@@ -9,7 +9,7 @@ template <int S, int MOST = P2P_THREADS> __global__ void __launch_bounds__(MOST)
 {
 #pragma unroll 1
     for (long i = 0; i < a.n; i++) {
-        perf_putmem_nbi<S>(a.dest, p2p_place(a, i), a.len, a.peer);
+        perf_putmem_nbi<S>(a.dest, p2p_offset(a, i), a.len, a.peer);
         perf_quiet<S>();
     }
 }
@@ -18,7 +18,7 @@ template <int S, int MOST = P2P_THREADS> __global__ void __launch_bounds__(MOST)
 {
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_getmem<S>(a.dest, p2p_place(a, i), a.len, a.peer);
+        perf_getmem<S>(a.dest, p2p_offset(a, i), a.len, a.peer);
 }
 
 static __global__ void p2p_p(struct p2p_args a)
@@ -37,7 +37,7 @@ static __global__ void p2p_g(struct p2p_args a)
 
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        value = PERF_ONE(uint64_g)((uint64_t *)(p2p_place(a, i) + (value & a.zero)), a.peer);
+        value = PERF_ONE(uint64_g)((uint64_t *)(p2p_offset(a, i) + (value & a.zero)), a.peer);
     *a.local = value;
 }
 
@@ -110,7 +110,7 @@ template <int S> __global__ void p2p_put_bulk(struct p2p_args a)
 {
 #pragma unroll 1
     for (long i = 0; i < a.n; i++) {
-        perf_putmem_bulk<S>(a.dest, p2p_place(a, i), a.len, a.peer, p2p_scratch, P2P_SCRATCH);
+        perf_putmem_bulk<S>(a.dest, p2p_offset(a, i), a.len, a.peer, p2p_scratch, P2P_SCRATCH);
         perf_quiet<S>();
     }
 }
@@ -119,7 +119,7 @@ template <int S> __global__ void p2p_get_bulk(struct p2p_args a)
 {
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_getmem_bulk<S>(a.dest, p2p_place(a, i), a.len, a.peer, p2p_scratch, P2P_SCRATCH);
+        perf_getmem_bulk<S>(a.dest, p2p_offset(a, i), a.len, a.peer, p2p_scratch, P2P_SCRATCH);
 }
 
 #endif

@@ -8,8 +8,8 @@
 #include "perftest/device/job.cuh"
 
 /* Bytes of the source that iterations read in turn: of a peer's memory, of the GPU's own. */
-#define P2P_FAR_WINDOW ((size_t)64 << 20)
-#define P2P_NEAR_WINDOW ((size_t)8 << 20)
+#define P2P_PEER_WINDOW ((size_t)64 << 20)
+#define P2P_OWN_WINDOW ((size_t)8 << 20)
 
 struct p2p {
     struct dev_job job;
@@ -69,15 +69,15 @@ static size_t p2p_stride(const struct dev_row *row)
  * Places of the source that iterations take in turn: far more than an L1 holds, of a local source less than the L2, as
  * if other SMs had just written it.
  */
-static size_t p2p_places(const struct dev_row *row)
+static size_t p2p_offsets(const struct dev_row *row)
 {
     const struct dev_kind *kind = &p2p_kinds[row->kind];
-    bool far = kind->data == P2P_AT_ORIGIN || kind->flags & P2P_READS_PEER;
-    size_t window = kind->flags & P2P_SAME ? 0 : far ? P2P_FAR_WINDOW : P2P_NEAR_WINDOW, places = 1;
+    bool at_peer = kind->data == P2P_AT_ORIGIN || kind->flags & P2P_READS_PEER;
+    size_t window = kind->flags & P2P_SAME ? 0 : at_peer ? P2P_PEER_WINDOW : P2P_OWN_WINDOW, offsets = 1;
 
-    while (2 * places * p2p_stride(row) <= window)
-        places *= 2;
-    return places;
+    while (2 * offsets * p2p_stride(row) <= window)
+        offsets *= 2;
+    return offsets;
 }
 
 static struct p2p_args p2p_arguments(const struct p2p *p, const struct dev_row *row)
@@ -89,7 +89,7 @@ static struct p2p_args p2p_arguments(const struct p2p *p, const struct dev_row *
     a.dest = p->dest;
     a.source = p->source + p2p_kinds[row->kind].skew;
     a.stride = p2p_stride(row);
-    a.last_place = p2p_places(row) - 1;
+    a.last_offset = p2p_offsets(row) - 1;
     a.flag = p->flag;
     a.local = p->local;
     a.len = shared ? row->size / lanes & ~(size_t)15 : row->size;

@@ -24,7 +24,7 @@ extern "C" {
 enum { PERF_WINDOWS = 8 };
 
 static struct {
-    struct perf_place place;
+    struct perf_launch launch;
     ncclComm_t comm;
     cudaStream_t stream;
     int64_t *word;
@@ -65,39 +65,39 @@ static int perf_nccl_modes()
 static int perf_start(int gpus)
 {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    struct perf_place *place = &perf_nccl.place;
+    struct perf_launch *launch = &perf_nccl.launch;
     ncclUniqueId id = {};
 
     if (perf_nccl_modes())
         return -1;
-    if (!perf_placed(place))
-        *place = perf_place{0, 1, "/dev/null"};
+    if (!perf_launched(launch))
+        *launch = perf_launch{0, 1, "/dev/null"};
 #ifdef NCCL_CTA_POLICY_ZERO
     if (perf_nccl.copy)
         config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
 #endif
-    if (cudaSetDevice(place->pe % gpus) != cudaSuccess ||
-        (place->pe == 0 && ncclGetUniqueId(&id) != ncclSuccess) ||
-        (place->npes > 1 && perf_pass_id(&id, sizeof id, place)) ||
+    if (cudaSetDevice(launch->pe % gpus) != cudaSuccess ||
+        (launch->pe == 0 && ncclGetUniqueId(&id) != ncclSuccess) ||
+        (launch->npes > 1 && perf_pass_id(&id, sizeof id, launch)) ||
         cudaStreamCreateWithFlags(&perf_nccl.stream, cudaStreamNonBlocking) != cudaSuccess ||
         cudaMalloc(&perf_nccl.word, sizeof *perf_nccl.word) != cudaSuccess) {
-        fprintf(stderr, "%s: PE %d of %d could not start with the id in %s\n", dev_table.name, place->pe,
-                place->npes, place->path);
+        fprintf(stderr, "%s: PE %d of %d could not start with the id in %s\n", dev_table.name, launch->pe,
+                launch->npes, launch->path);
         return -1;
     }
-    perf_nccl_must(ncclCommInitRankConfig(&perf_nccl.comm, place->npes, id, place->pe, &config),
+    perf_nccl_must(ncclCommInitRankConfig(&perf_nccl.comm, launch->npes, id, launch->pe, &config),
                    "ncclCommInitRank");
     return 0;
 }
 
 static int perf_pe()
 {
-    return perf_nccl.place.pe;
+    return perf_nccl.launch.pe;
 }
 
 static int perf_pes()
 {
-    return perf_nccl.place.npes;
+    return perf_nccl.launch.npes;
 }
 
 static const char *perf_library(char *name, size_t len)

@@ -66,7 +66,7 @@ static p2p_kernel *p2p_kernel_of(const struct dev_row *row)
 static int p2p_allocate(struct p2p *p, const struct dev_row *rows, int n)
 {
     for (int i = 0; i < n; i++) {
-        size_t room = p2p_stride(&rows[i]) * p2p_places(&rows[i]);
+        size_t room = p2p_stride(&rows[i]) * p2p_offsets(&rows[i]);
 
         p->bytes = p2p_span(&rows[i]) > p->bytes ? p2p_span(&rows[i]) : p->bytes;
         p->room = room > p->room ? room : p->room;

@@ -54,10 +54,10 @@ template <int S> __global__ void p2p_pp_put_signal(struct p2p_args all)
         uint64_t value = a.first + i + 1;
 
         if (a.begins)
-            perf_putmem_signal<S>(a.dest, p2p_place(a, i), a.len, a.flag, value, PERF_SIGNAL_SET, a.peer);
+            perf_putmem_signal<S>(a.dest, p2p_offset(a, i), a.len, a.flag, value, PERF_SIGNAL_SET, a.peer);
         perf_signal_wait_until<S>(a.flag, value);
         if (!a.begins)
-            perf_putmem_signal<S>(a.dest, p2p_place(a, i), a.len, a.flag, value, PERF_SIGNAL_SET, a.peer);
+            perf_putmem_signal<S>(a.dest, p2p_offset(a, i), a.len, a.flag, value, PERF_SIGNAL_SET, a.peer);
     }
 }
 
@@ -80,7 +80,7 @@ template <int S> __global__ void p2p_pp_put(struct p2p_args a)
 template <int S> __global__ void p2p_pp_put_fence_p(struct p2p_args a)
 {
     p2p_answer<S>(a, [&](uint64_t value, long i) {
-        perf_putmem_nbi<S>(a.dest, p2p_place(a, i), a.len, a.peer);
+        perf_putmem_nbi<S>(a.dest, p2p_offset(a, i), a.len, a.peer);
         perf_fence<S>();
         if (perf_leads<S>())
             PERF_ONE(uint64_p)(a.flag, value, a.peer);
@@ -95,7 +95,7 @@ static __global__ void p2p_pp_atomic(struct p2p_args a)
 template <int S> __global__ void p2p_pp_put_atomic(struct p2p_args a)
 {
     p2p_answer<S>(a, [&](uint64_t, long i) {
-        perf_putmem_nbi<S>(a.dest, p2p_place(a, i), a.len, a.peer);
+        perf_putmem_nbi<S>(a.dest, p2p_offset(a, i), a.len, a.peer);
         perf_fence<S>();
         if (perf_leads<S>())
             PERF_ONE(uint64_atomic_inc)(a.flag, a.peer);

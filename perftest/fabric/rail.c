@@ -38,7 +38,7 @@ static struct fi_info *make_hints(const char *provider)
     return hints;
 }
 
-static struct fi_info *info_ask(const char *provider)
+static struct fi_info *info_query(const char *provider)
 {
     struct fi_info *hints = make_hints(provider), *list = NULL;
     uint32_t version = fi_version();
@@ -115,14 +115,14 @@ static bool has_domain(const struct fab_net *net, const struct fi_info *info)
 bool fab_rails_choose(struct fab_net *net)
 {
     const char *name = net->opts->common.provider;
-    struct fi_info *list = info_ask(*name ? name : NULL);
+    struct fi_info *list = info_query(*name ? name : NULL);
     const struct fi_info *best = best_of(list, *name ? name : NULL);
     long limit = net->opts->nics ? net->opts->nics : FAB_RAILS_MAX;
 
     if (!best)
         best = best_of(list, NULL);
     if (!best && *name) {
-        list = info_ask(NULL);
+        list = info_query(NULL);
         best = best_of(list, name);
     }
     for (const struct fi_info *info = best ? list : NULL; info && net->n_rails < limit; info = info->next)

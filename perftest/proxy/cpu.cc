@@ -38,32 +38,32 @@ static void *zeroed(size_t len)
     return memory ? memset(memory, 0, len) : nullptr;
 }
 
-int queue_place_open(struct queue_place *place, uint32_t n)
+int queue_memory_open(struct queue_memory *memory, uint32_t n)
 {
-    *place = queue_place{(struct wsh_ring *)zeroed(n * sizeof(struct wsh_ring)),
-                         (struct wsh_ring_heads *)zeroed(sizeof(struct wsh_ring_heads)), n, n,
-                         (struct queue_flag *)zeroed(sizeof(struct queue_flag))};
-    if (place->ring && place->heads && place->flag)
+    *memory = queue_memory{(struct wsh_ring *)zeroed(n * sizeof(struct wsh_ring)),
+                           (struct wsh_ring_heads *)zeroed(sizeof(struct wsh_ring_heads)), n, n,
+                           (struct queue_flag *)zeroed(sizeof(struct queue_flag))};
+    if (memory->ring && memory->heads && memory->flag)
         return 0;
-    queue_place_close(place);
+    queue_memory_close(memory);
     return -1;
 }
 
-void queue_place_close(struct queue_place *place)
+void queue_memory_close(struct queue_memory *memory)
 {
-    free(place->ring);
-    free(place->heads);
-    free(place->flag);
+    free(memory->ring);
+    free(memory->heads);
+    free(memory->flag);
 }
 
-double queue_run(const struct queue_place *place, const struct queue_work *work)
+double queue_run(const struct queue_memory *memory, const struct queue_work *work)
 {
     std::vector<std::thread> threads;
     std::atomic<uint64_t> longest{0};
 
     for (uint32_t p = 0; p < work->producers; p++)
         threads.emplace_back([=, &longest] {
-            uint64_t ns = queue_work(*place, *work, p), seen = longest;
+            uint64_t ns = queue_work(*memory, *work, p), seen = longest;
 
             while (seen < ns && !longest.compare_exchange_weak(seen, ns))
                 ;

@@ -18,12 +18,12 @@ WSH_DEV uint64_t queue_clock()
     return ns;
 }
 
-__global__ void queue_kernel(struct queue_place place, struct queue_work work, unsigned long long *longest)
+__global__ void queue_kernel(struct queue_memory memory, struct queue_work work, unsigned long long *longest)
 {
     uint32_t producer = blockIdx.x * blockDim.x + threadIdx.x;
 
     if (producer < work.producers)
-        atomicMax(longest, (unsigned long long)queue_work(place, work, producer));
+        atomicMax(longest, (unsigned long long)queue_work(memory, work, producer));
 }
 
 static char name[300];
@@ -45,25 +45,25 @@ static void *pinned(size_t len)
     return cudaHostAlloc(&memory, len, cudaHostAllocPortable | cudaHostAllocMapped) ? nullptr : memset(memory, 0, len);
 }
 
-int queue_place_open(struct queue_place *place, uint32_t n)
+int queue_memory_open(struct queue_memory *memory, uint32_t n)
 {
-    *place = queue_place{(struct wsh_ring *)pinned(n * sizeof(struct wsh_ring)), nullptr, n, n,
-                         (struct queue_flag *)pinned(sizeof(struct queue_flag))};
-    if (place->ring && place->flag && !cudaMalloc(&place->heads, sizeof *place->heads) &&
-        !cudaMemset(place->heads, 0, sizeof *place->heads) && !cudaDeviceSynchronize())
+    *memory = queue_memory{(struct wsh_ring *)pinned(n * sizeof(struct wsh_ring)), nullptr, n, n,
+                           (struct queue_flag *)pinned(sizeof(struct queue_flag))};
+    if (memory->ring && memory->flag && !cudaMalloc(&memory->heads, sizeof *memory->heads) &&
+        !cudaMemset(memory->heads, 0, sizeof *memory->heads) && !cudaDeviceSynchronize())
         return 0;
-    queue_place_close(place);
+    queue_memory_close(memory);
     return -1;
 }
 
-void queue_place_close(struct queue_place *place)
+void queue_memory_close(struct queue_memory *memory)
 {
-    cudaFree(place->heads);
-    cudaFreeHost(place->ring);
-    cudaFreeHost(place->flag);
+    cudaFree(memory->heads);
+    cudaFreeHost(memory->ring);
+    cudaFreeHost(memory->flag);
 }
 
-double queue_run(const struct queue_place *place, const struct queue_work *work)
+double queue_run(const struct queue_memory *memory, const struct queue_work *work)
 {
     unsigned blocks = (work->producers + work->block - 1) / work->block;
     unsigned long long *longest = nullptr, ns = 0;
@@ -72,7 +72,7 @@ double queue_run(const struct queue_place *place, const struct queue_work *work)
     if (!status)
         status = cudaMemset(longest, 0, sizeof *longest);
     if (!status) {
-        queue_kernel<<<blocks, work->block>>>(*place, *work, longest);
+        queue_kernel<<<blocks, work->block>>>(*memory, *work, longest);
         status = cudaMemcpy(&ns, longest, sizeof ns, cudaMemcpyDeviceToHost);
     }
     cudaFree(longest);

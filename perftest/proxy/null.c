@@ -146,7 +146,7 @@ static bool fill_routes(struct null_job *null, unsigned threads, size_t heap_len
     return null->net;
 }
 
-static bool open_thread(struct null_thread *thread, struct null_job *null, const struct queue_place *place,
+static bool open_thread(struct null_thread *thread, struct null_job *null, const struct queue_memory *memory,
                         unsigned i)
 {
     thread->job = null;
@@ -158,12 +158,12 @@ static bool open_thread(struct null_thread *thread, struct null_job *null, const
                                    .proxy = true,
                                    .tctx = {null->net ? stub_ctx_open(null->net) : &thread->null.tctx}};
     thread->consumer =
-        wsh_consumer_open(place->ring + i * place->each, place->each, &wsh_proxy_exec_ops, &thread->ctx);
+        wsh_consumer_open(memory->ring + i * memory->each, memory->each, &wsh_proxy_exec_ops, &thread->ctx);
     return thread->consumer && thread->ctx.tctx[0];
 }
 
-struct null_job *null_open(const struct queue_place *place, unsigned threads, unsigned n_pes, size_t heap_len,
-                           bool efa)
+struct null_job *null_open(const struct queue_memory *memory, unsigned threads, unsigned n_pes,
+                           size_t heap_len, bool efa)
 {
     struct null_job *null = calloc(1, sizeof *null);
     bool right;
@@ -172,8 +172,8 @@ struct null_job *null_open(const struct queue_place *place, unsigned threads, un
         return NULL;
     wsh_tp_fill(&null->ops, &null_ops);
     null->tp.ops = &null->ops;
-    null->rings = place->ring;
-    null->n_rings = place->n;
+    null->rings = memory->ring;
+    null->n_rings = memory->n;
     null->job.n_pes = (int)n_pes;
     null->job.network = true;
     null->job.n_tps = 1;
@@ -182,7 +182,7 @@ struct null_job *null_open(const struct queue_place *place, unsigned threads, un
     null->thread = calloc(threads, sizeof *null->thread);
     right = null->thread && fill_routes(null, threads, heap_len, efa);
     for (; right && null->n_threads < threads; null->n_threads++)
-        right = open_thread(&null->thread[null->n_threads], null, place, null->n_threads);
+        right = open_thread(&null->thread[null->n_threads], null, memory, null->n_threads);
     if (right)
         return null;
     null_close(null);

@@ -20,12 +20,12 @@ struct null_figures {
         wrong;          /* wrong: of the operations whose bytes were compared, or that went nowhere */
     uint64_t doorbells; /* of the efa transport: what it gave without word of more */
     uint64_t refused;   /* times that the transport had no room */
-    uint64_t depth;     /* the most places of a ring in use */
+    uint64_t depth;     /* the most slots of a ring in use */
 };
 
-/* `threads` consumers over the rings, place->each for each of them. NULL: no memory, or no efa transport. */
-struct null_job *null_open(const struct queue_place *place, unsigned threads, unsigned n_pes, size_t heap_len,
-                           bool efa);
+/* `threads` consumers over the rings, memory->each for each of them. NULL: no memory, or no efa transport. */
+struct null_job *null_open(const struct queue_memory *memory, unsigned threads, unsigned n_pes,
+                           size_t heap_len, bool efa);
 void null_close(struct null_job *job);
 
 /* Where the targets of a work lie: heap_len bytes, then a word for atomics. */

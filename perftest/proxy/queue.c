@@ -21,7 +21,7 @@ static int row_number, n_rows;
 
 /* Rings, the job behind them, and what one row asks of the producers. */
 struct bench {
-    struct queue_place place;
+    struct queue_memory memory;
     struct null_job *null;
     struct queue_work work;
     unsigned threads;
@@ -47,13 +47,13 @@ static bool fail(const char *what)
 static bool bench_open(struct bench *b, unsigned threads, bool efa)
 {
     b->threads = threads;
-    if (queue_place_open(&b->place, opts.rings * threads))
+    if (queue_memory_open(&b->memory, opts.rings * threads))
         return fail("no memory for the rings; ask for fewer (--rings)");
-    b->place.each = opts.rings;
-    b->null = null_open(&b->place, threads, opts.n_pes, HEAP, efa);
+    b->memory.each = opts.rings;
+    b->null = null_open(&b->memory, threads, opts.n_pes, HEAP, efa);
     if (b->null)
         return true;
-    queue_place_close(&b->place);
+    queue_memory_close(&b->memory);
     return fail(efa ? "no efa transport" : "no memory for the job");
 }
 
@@ -64,7 +64,7 @@ static void bench_close(struct bench *b)
     if (figures.wrong)
         fail("bytes or addresses of puts are wrong");
     null_close(b->null);
-    queue_place_close(&b->place);
+    queue_memory_close(&b->memory);
 }
 
 static struct queue_work work_of(const struct bench *b, enum queue_what what, uint32_t producers,
@@ -118,7 +118,7 @@ static double drain_once(struct bench *b)
 {
     double began;
 
-    if (queue_run(&b->place, &b->work) < 0)
+    if (queue_run(&b->memory, &b->work) < 0)
         return -1;
     began = thread_now();
     if (!null_drain(b->null) || !null_is_idle(b->null))
@@ -131,7 +131,7 @@ static double put_once(struct bench *b)
 {
     double began = perf_now();
 
-    if (queue_run(&b->place, &b->work) < 0)
+    if (queue_run(&b->memory, &b->work) < 0)
         return -1;
     while (!null_is_idle(b->null))
         sched_yield();
@@ -140,7 +140,7 @@ static double put_once(struct bench *b)
 
 static double own_once(struct bench *b)
 {
-    return queue_run(&b->place, &b->work);
+    return queue_run(&b->memory, &b->work);
 }
 
 /* The CPU's end of the bare flag. Acquire and release: partners are the producer's. */
@@ -149,10 +149,10 @@ static void *echo(void *arg)
     const struct bench *b = arg;
 
     for (uint64_t number = 1; number <= b->work.each; number++) {
-        for (unsigned looks = 1; __atomic_load_n(&b->place.flag->there, __ATOMIC_ACQUIRE) != number; looks++)
-            if (looks % 1024 == 0)
+        for (unsigned polls = 1; __atomic_load_n(&b->memory.flag->there, __ATOMIC_ACQUIRE) != number; polls++)
+            if (polls % 1024 == 0)
                 sched_yield();
-        __atomic_store_n(&b->place.flag->back, number, __ATOMIC_RELEASE);
+        __atomic_store_n(&b->memory.flag->back, number, __ATOMIC_RELEASE);
     }
     return NULL;
 }
@@ -162,10 +162,10 @@ static double flag_once(struct bench *b)
     pthread_t cpu;
     double ns;
 
-    b->place.flag->there = b->place.flag->back = 0;
+    b->memory.flag->there = b->memory.flag->back = 0;
     if (pthread_create(&cpu, NULL, echo, b))
         return -1;
-    ns = queue_run(&b->place, &b->work);
+    ns = queue_run(&b->memory, &b->work);
     pthread_join(cpu, NULL);
     return ns;
 }
@@ -196,12 +196,12 @@ static void drain_rows(const char *row, enum queue_what what, bool efa)
 {
     for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, row); s++) {
         uint32_t len = (uint32_t)opts.common.sizes[s],
-                 places = what == QUEUE_ZERO_COPY ? 2 : (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
+                 slots = what == QUEUE_ZERO_COPY ? 2 : (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
         struct bench b;
 
         if (!bench_open(&b, 1, efa))
             return;
-        b.work = work_of(&b, what, opts.rings, (WSH_RING_PIECES - places + 1) / places, len);
+        b.work = work_of(&b, what, opts.rings, (WSH_RING_PIECES - slots + 1) / slots, len);
         b.work.block = 1;
         row_measure(&b, row, drain_once, true);
         bench_close(&b);

@@ -37,7 +37,7 @@ struct queue_flag {
 };
 
 /* Memory that producers and CPU share: zeroed. The heads are the producers' own. */
-struct queue_place {
+struct queue_memory {
     struct wsh_ring *ring; /* [n] */
     struct wsh_ring_heads *heads;
     uint32_t n, each; /* each: rings of one consumer */
@@ -59,11 +59,11 @@ static inline
 const char *queue_producers(const char **why);
 
 /* n rings and what goes with them: 0, or -1. `each` is the caller's. */
-int queue_place_open(struct queue_place *place, uint32_t n);
-void queue_place_close(struct queue_place *place);
+int queue_memory_open(struct queue_memory *memory, uint32_t n);
+void queue_memory_close(struct queue_memory *memory);
 
 /* Until all producers have done their work. Returns ns an operation or round as they saw it, or -1. */
-double queue_run(const struct queue_place *place, const struct queue_work *work);
+double queue_run(const struct queue_memory *memory, const struct queue_work *work);
 
 #ifdef __cplusplus
 }

@@ -39,7 +39,7 @@ static int open_transport(struct stub_net *net, int n_pes, unsigned threads)
                                    .local_size = 1,
                                    .env = &net->env,
                                    .threads = true,
-                                   .tally = no_counters};
+                                   .count = no_counters};
     const struct wsh_tp_ops *efa = efa_find();
     struct wsh_tp_limits limits;
     int rc;

@@ -116,7 +116,7 @@ void *shmemx_device_heap_base(void)
 void **shmemx_peer_heap_bases(void)
 {
     wsh_api_ready("shmemx_peer_heap_bases");
-    return wsh_job.device.attached ? (void **)(uintptr_t)wsh_view_peers(&wsh_job) : NULL;
+    return wsh_job.device.attached ? (void **)(uintptr_t)wsh_device_state_peers(&wsh_job) : NULL;
 }
 
 int shmemx_queue_create(int n, int *queues)
@@ -172,7 +172,7 @@ int wsh_device_spans_hosts(void *team)
     const struct wsh_team *members = wsh_api_team("a collective on a stream", team);
 
     wsh_api_ready("a collective on a stream");
-    return members && wsh_view_spans_hosts(members);
+    return members && wsh_device_state_spans_hosts(members);
 }
 
 int wsh_device_find(const void *kernel, void **function)

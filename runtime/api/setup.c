@@ -64,7 +64,7 @@ WSH_SHELL(void, pcontrol, (int level, ...))
 /* The reason may be a kernel that has failed, of which CUDA says little. */
 WSH_SHELL(_Noreturn void, global_exit, (int status))
 {
-    wsh_view_look(&wsh_job);
+    wsh_device_errors_poll(&wsh_job);
     wsh_abort(status);
 }
 

@@ -20,7 +20,7 @@ void wsh_coll_close(struct wsh_team *team);
 /* Arrival of all members; completes nothing. */
 int wsh_sync(struct wsh_team *team, const char *routine);
 
-/* The same as the team's last one: from then on no member reads or writes this one's pad. */
+/* The same as the team's last one: from then on no member reads or writes this one's sync area. */
 int wsh_sync_last(struct wsh_team *team, const char *routine);
 
 /* All members have arrived, and what they issued on the default context is complete. */
@@ -52,7 +52,7 @@ int wsh_alltoalls(struct wsh_team *team, void *dest, const void *src, const stru
 int wsh_reduce(struct wsh_team *team, void *dest, const void *src, size_t nelems,
                const struct wsh_arith *arith);
 
-/* The same up to WSH_CELL_DATA bytes, in memory of this PE alone; a wait that takes long names `routine`. */
+/* The same up to WSH_LL_DATA bytes, in memory of this PE alone; a wait that takes long names `routine`. */
 int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t nelems,
                      const struct wsh_arith *arith, const char *routine);
 

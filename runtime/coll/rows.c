@@ -8,10 +8,10 @@
 int wsh_coll_rows_make(struct wsh_coll_rows *rows, int n_pes, int per_domain)
 {
     int n_domains = (n_pes + per_domain - 1) / per_domain;
-    size_t places = (size_t)per_domain * (size_t)n_domains;
+    size_t offsets = (size_t)per_domain * (size_t)n_domains;
 
     *rows = (struct wsh_coll_rows){n_pes, per_domain, n_domains, NULL, NULL, NULL};
-    rows->all = calloc(2 * (size_t)n_pes + places, sizeof *rows->all);
+    rows->all = calloc(2 * (size_t)n_pes + offsets, sizeof *rows->all);
     if (!rows->all)
         return -ENOMEM;
     rows->domain = rows->all + n_pes;
@@ -46,7 +46,7 @@ int wsh_coll_rows_join(const struct wsh_coll_rows *rows, struct wsh_team *team, 
     coll->my_local = me - first;
     coll->column = rows->column + (size_t)coll->my_local * (size_t)rows->n_domains;
     coll->peer = peer;
-    coll->pad = wsh_pad_of_job(team->job, n);
+    coll->area = wsh_sync_area_of_job(team->job, n);
     coll->base = base;
     return wsh_coll_settle(team, coll, rows->n_domains == 1 || n % rows->per_domain == 0, true);
 }

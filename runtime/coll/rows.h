@@ -21,7 +21,8 @@ void wsh_coll_rows_free(struct wsh_coll_rows *rows);
 
 /*
  * Sets up all of `coll` but its context, for the member team->my_pe, as wsh_coll_prepare and wsh_coll_attach do for a
- * team of that shape: its pad is at `base`, those of all members as they are mapped here in peer[n_pes]. 0 or -ENOMEM.
+ * team of that shape: its sync area is at `base`, those of all members as they are mapped here in peer[n_pes]. 0 or
+ * -ENOMEM.
  */
 int wsh_coll_rows_join(const struct wsh_coll_rows *rows, struct wsh_team *team, struct wsh_coll *coll,
                        char *base, char **peer);

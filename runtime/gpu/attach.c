@@ -74,8 +74,8 @@ static int allocator_open(struct wsh_device_heap *device)
 static int open_memory(struct wsh_job *job)
 {
     struct wsh_device_heap *device = &job->device;
-    struct wsh_gpu_want want = {job->env.device_size + wsh_pads_len(job), 0, job->local_rank, job->local_size,
-                                device->gpu.vmm && !job->env.disable_vmm};
+    struct wsh_gpu_want want = {job->env.device_size + wsh_sync_areas_len(job), 0, job->local_rank,
+                                job->local_size, device->gpu.vmm && !job->env.disable_vmm};
     int status = 0, rc = wsh_gpu_enter(&device->gpu);
 
     if (rc)
@@ -94,7 +94,7 @@ static int open_memory(struct wsh_job *job)
         return -ENOMEM;
     job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){device->mem.base, device->mem.len, -1};
     log_heap(&device->mem, &device->gpu);
-    return wsh_pads_open(job);
+    return wsh_sync_areas_open(job);
 }
 
 static void close_memory(struct wsh_job *job)
@@ -112,7 +112,7 @@ static void close_memory(struct wsh_job *job)
     wsh_ranges_close(job->heap.device);
     job->heap.device = NULL;
     device->alloc = NULL;
-    device->pads = device->counters = device->nic_counters = NULL;
+    device->sync_areas = device->counters = device->nic_counters = NULL;
     device->attached = false;
     device->sharers = 0;
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
@@ -132,16 +132,16 @@ static int with_no_progress(struct wsh_job *job, int (*change)(struct wsh_job *j
 
 static int close_parts(struct wsh_job *job)
 {
-    wsh_view_close(job);
+    wsh_device_state_close(job);
     wsh_ctx_shrink(job, job->device.first_tp);
     wsh_route_close_device(job);
-    wsh_carrier_close(job);
+    wsh_stage_host_close(job);
     return 0;
 }
 
 static int open_parts(struct wsh_job *job)
 {
-    int rc = wsh_carrier_open(job);
+    int rc = wsh_stage_host_open(job);
 
     if (!rc)
         rc = wsh_route_open_device(job);
@@ -264,13 +264,13 @@ static int gpus_attach(struct wsh_job *job, const char *routine)
     if (!rc)
         rc = wsh_cuda_watch_open(job);
     if (!rc)
-        rc = wsh_view_open(job);
+        rc = wsh_device_state_open(job);
     if (!rc)
         rc = wsh_proxy_open(job);
     if (!rc)
         rc = wsh_gda_open(job);
     if (!rc)
-        rc = wsh_carrier_warm(job);
+        rc = wsh_stage_host_warm(job);
     if (!rc)
         rc = wsh_buffers_attach(job);
     if (wsh_agree(&job->world, !rc, &all_ok))
@@ -305,17 +305,17 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
         return -EINVAL;
     }
     if (job->device.attached)
-        return wsh_view_refill(job);
+        return wsh_device_state_refill(job);
     rc = wsh_barrier(&job->world, routine);
     if (rc)
         return rc;
     wsh_gpu_ops_set(true);
-    rc = wsh_carrier_reserve(job);
+    rc = wsh_stage_host_reserve(job);
     if (rc)
         return rc;
     rc = gpus_attach(job, routine);
     if (rc) {
-        wsh_carrier_free(job);
+        wsh_stage_host_free(job);
         return rc;
     }
     job->device.attached = true;
@@ -323,7 +323,7 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
     wsh_ranges_add(job->heap.device, job->device.mem.base, job->device.mem.len,
                    WSH_SEG_DEVICE); /* the first */
     wsh_device_pin(job);
-    wsh_view_fill(job);
+    wsh_device_state_fill(job);
     return 0;
 }
 
@@ -337,7 +337,7 @@ void wsh_device_detach(struct wsh_job *job)
     wsh_proxy_quiet(job);
     wsh_gda_close(job);
     wsh_proxy_close(job);
-    wsh_view_close(job);
+    wsh_device_state_close(job);
     if (!wsh_gpu_enter(&device->gpu)) {
         for (size_t i = 0; i < device->n_pins; i++)
             wsh_gpu_unpin(device->pins[i]);
@@ -354,7 +354,7 @@ void wsh_device_close(struct wsh_job *job)
 {
     if (job->device.attached)
         close_memory(job);
-    job->carrier = (struct wsh_carrier){0};
+    job->stage_host = (struct wsh_stage_host){0};
     wsh_ranges_close(job->device.local);
     job->device.local = NULL;
     memset(job->device.used, 0, sizeof job->device.used);

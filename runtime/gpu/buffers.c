@@ -61,7 +61,7 @@ int wsh_buffer_register(struct wsh_job *job, void *base, size_t len)
         return rc;
     rc = wsh_segment_add(job, &mem, check_buffer(job, routine, base, len), routine);
     if (!rc)
-        wsh_view_buffers(job);
+        wsh_device_state_buffers(job);
     return rc;
 }
 
@@ -80,7 +80,7 @@ int wsh_buffer_unregister(struct wsh_job *job, void *base)
         return -EINVAL;
     }
     wsh_segment_withdraw(job, seg);
-    wsh_view_buffers(job);
+    wsh_device_state_buffers(job);
     return wsh_barrier(&job->world, routine);
 }
 
@@ -124,7 +124,7 @@ int wsh_buffer_note(struct wsh_job *job, void *base, size_t len)
     job->device.used[number - WSH_SEGS] = true;
     if (job->device.attached) {
         rc = wsh_route_register(job, &mem);
-        wsh_view_buffers(job);
+        wsh_device_state_buffers(job);
     }
     return rc;
 }
@@ -165,6 +165,6 @@ int wsh_buffer_forget(struct wsh_job *job, const void *base)
     while (!base && wsh_ranges_at(job->device.local, 0, &first, &len, &number))
         local_forget(job, first);
     if (job->device.attached)
-        wsh_view_buffers(job);
+        wsh_device_state_buffers(job);
     return 0;
 }

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 /* Between looks; a longer pause counts as so much: the process may have been stopped. */
-#define LOOK_EVERY_MS 100
+#define CHECK_EVERY_MS 100
 #define PAUSE_MAX 1.0
 #define LONG 1.0 /* seconds in one call, for a report of something else */
 
@@ -87,9 +87,9 @@ static void stay_report(const struct wsh_cuda_stay *stay)
 }
 
 /* Reads host memory only: no call of CUDA may be made, since it could wait for a kernel that waits. */
-static void kernels_look(const struct wsh_job *job)
+static void kernels_check(const struct wsh_job *job)
 {
-    if (wsh_view_watch(job) && wsh_cuda_watch_may_end())
+    if (wsh_device_errors_watch(job) && wsh_cuda_watch_may_end())
         wsh_abort(1);
 }
 
@@ -99,15 +99,15 @@ static void *watch_run(void *arg)
     double last = wsh_wait_now(), now, passed;
     struct wsh_cuda_stay stay;
 
-    while (!wsh_wait_pause(watch->stop, LOOK_EVERY_MS)) {
+    while (!wsh_wait_pause(watch->stop, CHECK_EVERY_MS)) {
         now = wsh_wait_now();
         passed = now - last < PAUSE_MAX ? now - last : PAUSE_MAX;
         last = now;
-        wsh_cuda_calls_look(passed);
+        wsh_cuda_calls_check(passed);
         while (wsh_cuda_calls_due(watch->job->env.hang_seconds, &stay))
             stay_report(&stay);
         wsh_proxy_watch();
-        kernels_look(watch->job);
+        kernels_check(watch->job);
     }
     return NULL;
 }

@@ -15,7 +15,7 @@ struct wsh_ctx;
 struct wsh_cuda_watch;
 struct wsh_job;
 struct wsh_proxy;
-struct wsh_view;
+struct wsh_device_state;
 
 struct wsh_device_heap {
     bool attached;
@@ -24,7 +24,7 @@ struct wsh_device_heap {
     struct wsh_gpu_mem mem;
     size_t limit; /* bytes that it may grow to, equal on all PEs */
     struct wsh_alloc *alloc;
-    char *pads;         /* sync areas of teams in device memory */
+    char *sync_areas;   /* sync areas of teams in device memory */
     char *counters;     /* words of counters to which GPUs add */
     char *nic_counters; /* words of counters to which NICs add (device/view/view.h) */
     unsigned first_tp;  /* index of the first transport of device memory */
@@ -37,11 +37,11 @@ struct wsh_device_heap {
     size_t pinned;    /* bytes of each host heap among them, from the start */
     bool pin_refused; /* kernels do not reach host memory */
 
-    struct wsh_view *view;        /* what device code knows (runtime/gpu/host.h) */
-    unsigned n_queues;            /* that kernels may name (runtime/gpu/proxy/proxy.h) */
-    struct wsh_proxy *proxy;      /* executes what kernels cannot, or NULL */
-    struct wsh_gda_host *gda;     /* queues of NICs that kernels write, or NULL */
-    struct wsh_cuda_watch *watch; /* NULL: SHMEM_HANG_SECONDS=0 */
+    struct wsh_device_state *state; /* what device code knows (runtime/gpu/host.h) */
+    unsigned n_queues;              /* that kernels may name (runtime/gpu/proxy/proxy.h) */
+    struct wsh_proxy *proxy;        /* executes what kernels cannot, or NULL */
+    struct wsh_gda_host *gda;       /* queues of NICs that kernels write, or NULL */
+    struct wsh_cuda_watch *watch;   /* NULL: SHMEM_HANG_SECONDS=0 */
 };
 
 /*

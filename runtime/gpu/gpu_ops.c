@@ -15,21 +15,21 @@ static bool holds(const struct wsh_job *job, const void *ptr)
 
 static int stage_open(struct wsh_job *job, struct wsh_tp **tp)
 {
-    return wsh_stage_open(&job->carrier.given, job->my_pe, job->n_pes, tp);
+    return wsh_stage_open(&job->stage_host.given, job->my_pe, job->n_pes, tp);
 }
 
 void wsh_gpu_ops_set(bool here)
 {
     static struct wsh_device_ops ops = {
-        .look = wsh_view_look,
+        .poll_errors = wsh_device_errors_poll,
         .watch = wsh_proxy_watch,
         .watch_also = wsh_cuda_watch_also,
         .quiet = wsh_proxy_quiet,
-        .ctx_here = wsh_view_ctx,
-        .team_come = wsh_view_team,
-        .team_gone = wsh_view_team_gone,
-        .write = wsh_view_write,
-        .pads_clear = wsh_pads_clear,
+        .ctx_here = wsh_device_state_ctx,
+        .team_come = wsh_device_state_team,
+        .team_gone = wsh_device_state_team_gone,
+        .write = wsh_device_state_write,
+        .sync_areas_clear = wsh_sync_areas_clear,
         .counters_show = wsh_gda_counters,
         .holds = holds,
         .free = wsh_device_free,

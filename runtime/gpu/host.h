@@ -13,75 +13,79 @@ struct wsh_job;
 struct wsh_team;
 
 /*
- * Around the time that the GPU is attached. open: the tables and records, and whether all registered units fit this
- * library; 0 or a logged error. fill: the view, into every registered unit. close: zeroes in every unit. All of them
- * may be called where nothing was opened.
+ * Around the time that the GPU is attached. open: the tables and records, and whether all registered modules fit this
+ * library; 0 or a logged error. fill: the device state, into every registered module. close: zeroes in every module.
+ * All of them may be called where nothing was opened.
  */
-int wsh_view_open(struct wsh_job *job);
-void wsh_view_fill(struct wsh_job *job);
-void wsh_view_close(struct wsh_job *job);
+int wsh_device_state_open(struct wsh_job *job);
+void wsh_device_state_fill(struct wsh_job *job);
+void wsh_device_state_close(struct wsh_job *job);
 
-/* Units that could not be filled before. 0; or, after one line, -EPROTO: a unit of another version has come. */
-int wsh_view_refill(struct wsh_job *job);
+/* Modules that could not be filled before. 0; or, after one line, -EPROTO: a module of another version has come. */
+int wsh_device_state_refill(struct wsh_job *job);
 
 /* Registered buffers have changed. */
-void wsh_view_buffers(struct wsh_job *job);
+void wsh_device_state_buffers(struct wsh_job *job);
 
 /* Queues have come. 0 or a logged error. */
-int wsh_view_queues(struct wsh_job *job);
+int wsh_device_state_queues(struct wsh_job *job);
 
 /* Address of the table of the peers' device heaps, in device memory (WSH_DEVICE_PEERS). The GPU is attached. */
-uint64_t wsh_view_peers(const struct wsh_job *job);
+uint64_t wsh_device_state_peers(const struct wsh_job *job);
 
 /* Writes to this PE's device memory, and waits for it. The GPU is attached. 0 or -EIO (logged). */
-int wsh_view_write(const struct wsh_job *job, void *at, const void *from, size_t len);
+int wsh_device_state_write(const struct wsh_job *job, void *at, const void *from, size_t len);
 
 /* A context has come, or goes. */
-void wsh_view_ctx(const struct wsh_ctx *ctx, bool here);
+void wsh_device_state_ctx(const struct wsh_ctx *ctx, bool here);
 
 /*
  * Memory of the device heap for teams (struct wsh_device_team_header): its bytes, on all PEs alike; taken from the
  * heap, zero.
  * open: 0 or a logged error.
  */
-size_t wsh_pads_len(const struct wsh_job *job);
-int wsh_pads_open(struct wsh_job *job);
+size_t wsh_sync_areas_len(const struct wsh_job *job);
+int wsh_sync_areas_open(struct wsh_job *job);
 /* Zeroes a part of it. 0 or -EIO (logged). */
-int wsh_pads_clear(const struct wsh_job *job, char *at, size_t len);
+int wsh_sync_areas_clear(const struct wsh_job *job, char *at, size_t len);
 
 /* A team has been created (its place in the pool is known), or is destroyed after a sync of its members; any time. */
-void wsh_view_team(const struct wsh_team *team);
-void wsh_view_team_gone(const struct wsh_team *team);
+void wsh_device_state_team(const struct wsh_team *team);
+void wsh_device_state_team_gone(const struct wsh_team *team);
 
 /* Whether kernels reach some members by the proxy alone. */
-bool wsh_view_spans_hosts(const struct wsh_team *team);
+bool wsh_device_state_spans_hosts(const struct wsh_team *team);
 
-/* All teams there are, and where counters lie, when the view is filled. */
-void wsh_view_teams(struct wsh_job *job, struct wsh_device *device);
+/* All teams there are, and where counters lie, when the device state is filled. */
+void wsh_device_state_teams(struct wsh_job *job, struct wsh_device *device);
 
 /* Prints what device code has reported, in one line; -EIO: a call was refused, so that the job must end. Cheap. */
-int wsh_view_look(const struct wsh_job *job);
+int wsh_device_errors_poll(const struct wsh_job *job);
 
 /*
- * The same, for a thread that does not otherwise keep the device state from being released. wsh_view_set waits for it.
+ * The same, for a thread that does not otherwise keep the device state from being released. wsh_device_state_set waits
+ * for it.
  */
-int wsh_view_watch(const struct wsh_job *job);
+int wsh_device_errors_watch(const struct wsh_job *job);
 
 /*
  * Publishes the device state to threads that poll it once it is complete, or none. On return no thread reads the
  * previous one.
  */
-struct wsh_view;
-void wsh_view_set(struct wsh_job *job, struct wsh_view *view);
+struct wsh_device_state;
+void wsh_device_state_set(struct wsh_job *job, struct wsh_device_state *state);
 
 /*
- * Fills the views in a module loaded by the driver API (CUmodule), now or when the GPU is attached; forgets one that
- * waits for that. 0, also where the module has no view, or a logged error.
+ * Fills the device states in a module loaded by the driver API (CUmodule), now or when the GPU is attached; forgets one
+ * that waits for that. 0, also where the module has no device state, or a logged error.
  */
 int wsh_module_init(const struct wsh_job *job, void *module);
 void wsh_module_forget(void *module);
 
-/* The job's view is complete: the modules that have waited get it. Before it goes: what still waits is forgotten. */
+/*
+ * The job's device state is complete: the modules that have waited get it. Before it goes: what still waits is
+ * forgotten.
+ */
 int wsh_modules_fill(const struct wsh_job *job);
 void wsh_modules_close(void);
 

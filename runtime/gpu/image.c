@@ -23,14 +23,14 @@ static int load_parts(struct wsh_device_image *image)
     for (unsigned i = 0; i < image->n_parts && !status; i++) {
         struct wsh_device_part *part = &image->parts[i];
         wsh_cu_module module = NULL;
-        wsh_cu_ptr view = 0;
+        wsh_cu_ptr state = 0;
         size_t len = 0;
 
         status = cu->module_load(&module, part->bytes);
         part->module = module;
         if (!status)
-            status = cu->module_global(&view, &len, module, WSH_DEVICE_SYMBOL);
-        part->view = view;
+            status = cu->module_global(&state, &len, module, WSH_DEVICE_SYMBOL);
+        part->state = state;
     }
     for (unsigned i = 0; i < image->n_kernels && !status; i++) {
         struct wsh_device_kernel *kernel = &image->kernels[i];
@@ -129,8 +129,8 @@ static void load_image(struct wsh_device_image *image, wsh_cu_ctx now)
              (wsh_wait_now() - began) * 1e3);
 }
 
-/* Zeroes, which take the view away, come where nothing is loaded too. */
-int wsh_device_image_fill(struct wsh_device_image *image, const struct wsh_device *view)
+/* Zeroes, which take the device state away, come where nothing is loaded too. */
+int wsh_device_image_fill(struct wsh_device_image *image, const struct wsh_device *state)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     wsh_cu_ctx now = NULL;
@@ -139,12 +139,12 @@ int wsh_device_image_fill(struct wsh_device_image *image, const struct wsh_devic
     if (!image->n_parts || !cu)
         return 0;
     status = cu->ctx_get(&now);
-    if (!status && now != image->context && view->n_pes)
+    if (!status && now != image->context && state->n_pes)
         load_image(image, now);
     if (status || now != image->context || !image->stream)
         return status;
     for (unsigned i = 0; i < image->n_parts && !status; i++)
-        status = cu->copy(image->parts[i].view, (wsh_cu_ptr)(uintptr_t)view, sizeof *view, image->stream);
+        status = cu->copy(image->parts[i].state, (wsh_cu_ptr)(uintptr_t)state, sizeof *state, image->stream);
     return status ? status : cu->stream_sync(image->stream);
 }
 

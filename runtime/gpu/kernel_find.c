@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the kernel that a program passes by address. The address is that of a function of the host, by which only the
- * CUDA runtime of the unit that has the kernel knows it: units ask the runtime that they are linked with.
+ * CUDA runtime of the module that has the kernel knows it: modules ask the runtime that they are linked with.
  */
 #define _GNU_SOURCE
 #include "base/log.h"
 #include "runtime/gpu/image.h"
-#include "runtime/gpu/view/units.h"
+#include "runtime/gpu/view/registered_modules.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 enum { NOT_FOUND = 98 }; /* cudaErrorInvalidDeviceFunction */
 
 /* By a runtime that is a shared library of the process. */
-static int ask_shared_runtime(const void *kernel, void **function, bool *there)
+static int query_shared_runtime(const void *kernel, void **function, bool *there)
 {
     int (*find)(void **function, const void *kernel);
     void *symbol = dlsym(RTLD_DEFAULT, "cudaGetFuncBySymbol");
@@ -37,9 +37,9 @@ int wsh_kernel_find(const void *kernel, void **function)
         *function = (void *)(uintptr_t)kernel;
         return kernel ? 0 : NOT_FOUND;
     }
-    status = wsh_units_find(kernel, function);
+    status = wsh_registered_modules_find(kernel, function);
     if (status)
-        status = ask_shared_runtime(kernel, function, &there);
+        status = query_shared_runtime(kernel, function, &there);
     if (!status || there)
         return status;
     wsh_error(

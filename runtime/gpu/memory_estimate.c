@@ -2,7 +2,7 @@
 /* Adds up the tables by PE and piece of memory, from the structs and rules by which they are made. */
 #include "runtime/gpu/memory_estimate.h"
 
-#include "runtime/coll/memory/pad.h"
+#include "runtime/coll/memory/sync_area.h"
 #include "runtime/coll/choose/state.h"
 #include "runtime/gpu/view/state.h"
 #include "runtime/memory/heap.h"
@@ -23,7 +23,7 @@ static size_t keys_room(size_t n_segs)
 
 size_t wsh_tables_device(const struct wsh_tables_shape *shape)
 {
-    return wsh_view_size((int)shape->n_pes, (int)shape->n_local);
+    return wsh_device_state_size((int)shape->n_pes, (int)shape->n_local);
 }
 
 size_t wsh_tables_host(const struct wsh_tables_shape *shape)
@@ -67,17 +67,17 @@ size_t wsh_tables_routes(const struct wsh_tables_job *job, size_t known)
     return job->n_pes / 8 + (known + job->n_local + 1) * WSH_SEGS_HOST * sizeof(struct wsh_rmem);
 }
 
-static size_t pad_len(const struct wsh_tables_job *job, size_t n)
+static size_t area_len(const struct wsh_tables_job *job, size_t n)
 {
     size_t hosts = hosts_of(job);
 
-    return wsh_pad_layout((int)n, (int)(hosts < n ? hosts : n), hosts == job->n_pes).len;
+    return wsh_sync_area_layout((int)n, (int)(hosts < n ? hosts : n), hosts == job->n_pes).len;
 }
 
-size_t wsh_tables_pads(const struct wsh_tables_job *job)
+size_t wsh_tables_sync_areas(const struct wsh_tables_job *job)
 {
-    return (1 + job->n_teams) * pad_len(job, job->n_pes) + 2 * pad_len(job, job->n_local) +
-           pad_len(job, hosts_of(job));
+    return (1 + job->n_teams) * area_len(job, job->n_pes) + 2 * area_len(job, job->n_local) +
+           area_len(job, hosts_of(job));
 }
 
 size_t wsh_tables_start(const struct wsh_tables_job *job)

@@ -26,12 +26,12 @@ struct wsh_tables_job {
 
 /*
  * Bytes that a PE touches, beside its heap: which PEs share a host; teams; route entries, with those of `known` PEs of
- * other hosts; the pads of the teams. While shmem_init runs, for the peers' blobs.
+ * other hosts; the sync areas of the teams. While shmem_init runs, for the peers' blobs.
  */
 size_t wsh_tables_hosts(const struct wsh_tables_job *job);
 size_t wsh_tables_teams(const struct wsh_tables_job *job);
 size_t wsh_tables_routes(const struct wsh_tables_job *job, size_t known);
-size_t wsh_tables_pads(const struct wsh_tables_job *job);
+size_t wsh_tables_sync_areas(const struct wsh_tables_job *job);
 size_t wsh_tables_start(const struct wsh_tables_job *job);
 /* Bytes that it reserves without touching them, for each PE that it does not address. */
 size_t wsh_tables_reserved(void);

@@ -159,7 +159,7 @@ static void close_all_ctxs(struct wsh_job *job)
             wsh_ctx_close(ctx);
     }
     wsh_ctx_fini(&job->ctx);
-    wsh_carrier_close(job); /* last: the others' operations go by it */
+    wsh_stage_host_close(job); /* last: the others' operations go by it */
 }
 
 /* Nobody goes on before everybody is ready to be reached. */
@@ -236,7 +236,7 @@ int wsh_job_init_by(int thread_level, const struct wsh_boot_request *request)
     if (wsh_job.inits++)
         return 0;
     wsh_job.batch_progress = wsh_batch_progress;
-    wsh_job.tally = wsh_counters_tally;
+    wsh_job.count = wsh_counters_count;
     wsh_job.boot.request = request;
     wsh_job.gpu_wanted = 0;
     wsh_job.finalizing = false;

@@ -21,9 +21,9 @@
 struct wsh_progress;
 
 struct wsh_wait_tuning {
-    unsigned looks; /* tries before anything else is done */
+    unsigned polls; /* tries before anything else is done */
     unsigned spins; /* tries before the first yield */
-    int cores;      /* `looks` and `spins` hold when waiting for at most this many PEs; else both are 0 */
+    int cores;      /* `polls` and `spins` hold when waiting for at most this many PEs; else both are 0 */
     unsigned stays; /* tries before the first yield where no other PE of the job is on this core */
     unsigned pes_a_core;  /* PEs of this machine for each of its cores */
     bool oversubscribed;  /* it has fewer cores than PEs */
@@ -71,7 +71,7 @@ struct wsh_job {
     struct wsh_heap heap;
     struct wsh_device_heap device;
     struct wsh_releases releases; /* of memory of both */
-    struct wsh_carrier carrier;
+    struct wsh_stage_host stage_host;
 
     unsigned n_tps;
     struct wsh_tp *tp[WSH_TP_MAX];
@@ -86,13 +86,13 @@ struct wsh_job {
     pthread_mutex_t ctxs_lock;
     int batches; /* contexts with a batch */
 
-    /* Functions of higher modules that lower ones call: wsh_batch_progress, wsh_counters_tally. */
+    /* Functions of higher modules that lower ones call: wsh_batch_progress, wsh_counters_count. */
     int (*batch_progress)(struct wsh_job *job);
-    int (*tally)(void *core, uint32_t number, uint32_t generation, uint32_t mask);
+    int (*count)(void *core, uint32_t number, uint32_t generation, uint32_t mask);
 
     struct wsh_team world, shared;
     struct wsh_team *node, *same_number;       /* SHMEMX_TEAM_NODE, SHMEMX_TEAM_SAME_MYPE_NODE: of `teams` */
-    struct wsh_team *numbered[WSH_POOL_UNITS]; /* by the first unit of their pad */
+    struct wsh_team *numbered[WSH_POOL_UNITS]; /* by the first unit of their sync area */
     struct wsh_team *teams;                    /* split off; under ctxs_lock */
     struct wsh_pool pool;                      /* their symmetric memory */
     struct wsh_team_ids ids;

@@ -6,7 +6,7 @@
 #include "runtime/memory/alloc.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
-#include "runtime/coll/memory/pad.h"
+#include "runtime/coll/memory/sync_area.h"
 #include "runtime/device_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/op/order.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #define NONE UINT64_MAX
-#define WORDS (WSH_CELL_DATA / sizeof(uint64_t)) /* of a window: what one small reduction carries */
-#define WINDOW (WORDS * 64)                      /* keys that PEs agree on at a time */
+#define WORDS (WSH_LL_DATA / sizeof(uint64_t)) /* of a window: what one small reduction carries */
+#define WINDOW (WORDS * 64)                    /* keys that PEs agree on at a time */
 
 void wsh_releases_open(struct wsh_releases *releases)
 {
@@ -29,7 +29,7 @@ void wsh_releases_close(struct wsh_releases *releases)
 }
 
 /* The place of the first key that is not below `key`. Under the lock, as all that reads the list. */
-static size_t place_of(const struct wsh_releases *releases, uint64_t key)
+static size_t index_of(const struct wsh_releases *releases, uint64_t key)
 {
     size_t low = 0, high = releases->n;
 
@@ -62,7 +62,7 @@ static int make_room(struct wsh_releases *releases)
 /* There is room. */
 static void note(struct wsh_releases *releases, uint64_t key, size_t off)
 {
-    size_t at = place_of(releases, key);
+    size_t at = index_of(releases, key);
 
     memmove(releases->list + at + 1, releases->list + at, (releases->n - at) * sizeof *releases->list);
     WSH_INVARIANT(!at || releases->list[at - 1].key < key);
@@ -103,7 +103,7 @@ static uint64_t first_from(struct wsh_releases *releases, uint64_t from)
     size_t at;
 
     pthread_mutex_lock(&releases->lock);
-    at = place_of(releases, from);
+    at = index_of(releases, from);
     if (at < releases->n)
         key = releases->list[at].key;
     pthread_mutex_unlock(&releases->lock);
@@ -115,7 +115,7 @@ static void mark(struct wsh_releases *releases, uint64_t from, uint64_t bits[WOR
 {
     memset(bits, 0, WORDS * sizeof *bits);
     pthread_mutex_lock(&releases->lock);
-    for (size_t at = place_of(releases, from); at < releases->n; at++) {
+    for (size_t at = index_of(releases, from); at < releases->n; at++) {
         uint64_t bit = releases->list[at].key - from;
 
         if (bit >= WINDOW)
@@ -132,7 +132,7 @@ static void sweep(struct wsh_job *job, uint64_t from, const uint64_t bits[WORDS]
     size_t kept, at;
 
     pthread_mutex_lock(&releases->lock);
-    kept = at = place_of(releases, from);
+    kept = at = index_of(releases, from);
     for (; at < releases->n; at++) {
         const struct wsh_release *one = &releases->list[at];
         const uint64_t bit = one->key - from;

@@ -127,7 +127,7 @@ int wsh_batch_flush(struct wsh_batch *batch)
 }
 
 /* A thread that waits while it holds the batch's lock calls progress: a locked batch is therefore skipped. */
-static int batch_look(struct wsh_batch *batch)
+static int batch_check(struct wsh_batch *batch)
 {
     int rc = 0;
 
@@ -148,7 +148,7 @@ int wsh_batch_progress(struct wsh_job *job)
         return 0;
     for (struct wsh_ctx *ctx = job->ctxs; ctx && !rc; ctx = ctx->next)
         if (ctx->batch)
-            rc = batch_look(ctx->batch);
+            rc = batch_check(ctx->batch);
     pthread_mutex_unlock(&job->ctxs_lock);
     return rc;
 }

@@ -81,7 +81,7 @@ static int row_find(struct wsh_team *team, size_t n, int from)
     uint64_t map[WSH_POOL_WORDS];
     int rc, unit;
 
-    wsh_pool_look(&counters->pool, map);
+    wsh_pool_read(&counters->pool, map);
     rc = wsh_reduce_small(team, map, map, WSH_POOL_WORDS, wsh_arith_find(WSH_REDUCE_AND, WSH_NUM_U64),
                           ROUTINE);
     if (rc)
@@ -207,7 +207,7 @@ int wsh_counters_destroy(struct wsh_team *team, size_t n, const wsh_counter *cou
     if (!rc)
         rc = wsh_nic_counters_end(job, first, (uint32_t)n);
     if (!rc && job->device.attached)
-        rc = wsh_device_ops()->pads_clear(job, (char *)device_word(job, first), len);
+        rc = wsh_device_ops()->sync_areas_clear(job, (char *)device_word(job, first), len);
     wsh_pool_give(&job->counters.pool, (int)(first / job->counters.per_unit), len);
     return rc;
 }
@@ -272,7 +272,7 @@ int wsh_counters_recognize(const struct wsh_job *job, const struct wsh_target *t
 }
 
 /* Release: partner is the acquire of whoever reads the counter. */
-int wsh_counters_tally(void *core, uint32_t number, uint32_t generation, uint32_t mask)
+int wsh_counters_count(void *core, uint32_t number, uint32_t generation, uint32_t mask)
 {
     const struct wsh_job *job = core;
 

@@ -66,6 +66,6 @@ int wsh_counter_wait(struct wsh_job *job, uint32_t number, uint64_t value, const
 int wsh_counters_recognize(const struct wsh_job *job, const struct wsh_target *to, struct wsh_signal *signal);
 
 /* wsh_tp_params.tally */
-int wsh_counters_tally(void *job, uint32_t number, uint32_t generation, uint32_t mask);
+int wsh_counters_count(void *job, uint32_t number, uint32_t generation, uint32_t mask);
 
 #endif

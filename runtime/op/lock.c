@@ -32,7 +32,7 @@ struct words {
 _Static_assert(sizeof(struct words) == sizeof(long), "a lock is a long");
 
 /* A lock as one call sees it. */
-struct grip {
+struct call {
     struct wsh_job *job;
     struct words *words;
     int home;
@@ -40,37 +40,37 @@ struct grip {
 };
 
 /* Locks that lie side by side have their homes at different PEs. */
-static int grip_find(struct grip *grip, struct wsh_job *job, long *lock)
+static int call_begin(struct call *call, struct wsh_job *job, long *lock)
 {
     size_t off;
     int seg = wsh_heap_find(&job->heap, lock, sizeof *lock, &off);
 
     if (seg < 0 || seg >= WSH_SEG_DEVICE || off % sizeof *lock)
         return -EFAULT;
-    *grip = (struct grip){job, (struct words *)lock, (int)(off / sizeof *lock % (size_t)job->n_pes), -1};
+    *call = (struct call){job, (struct words *)lock, (int)(off / sizeof *lock % (size_t)job->n_pes), -1};
     return 0;
 }
 
-static int word_change(struct grip *grip, uint32_t *word, enum wsh_amo_op op, uint32_t operand, int pe)
+static int word_change(struct call *call, uint32_t *word, enum wsh_amo_op op, uint32_t operand, int pe)
 {
     const struct wsh_amo amo = {op, sizeof *word, operand, 0};
 
-    return wsh_amo(&grip->job->ctx, word, &amo, NULL, pe);
+    return wsh_amo(&call->job->ctx, word, &amo, NULL, pe);
 }
 
 /* Acquire: what the PE before did under the lock is seen. Partner: its AND, after its quiet. */
-static uint32_t node_of(const struct grip *grip)
+static uint32_t node_of(const struct call *call)
 {
-    uint32_t node = __atomic_load_n(&grip->words->node, __ATOMIC_ACQUIRE);
+    uint32_t node = __atomic_load_n(&call->words->node, __ATOMIC_ACQUIRE);
 
     wsh_order_returns();
     return node;
 }
 
 /* Only while no other PE can know this one's place in the queue. Release: before the tail names this PE. */
-static void set_node(const struct grip *grip, uint32_t node)
+static void set_node(const struct call *call, uint32_t node)
 {
-    __atomic_store_n(&grip->words->node, node, __ATOMIC_RELEASE);
+    __atomic_store_n(&call->words->node, node, __ATOMIC_RELEASE);
 }
 
 static int try_held(void *arg)
@@ -83,99 +83,99 @@ static int try_next(void *arg)
     return node_of(arg) & NEXT ? 0 : -EAGAIN;
 }
 
-static void grip_describe(void *arg, char *text, size_t size)
+static void call_describe(void *arg, char *text, size_t size)
 {
-    const struct grip *grip = arg;
+    const struct call *call = arg;
 
-    if (grip->before < 0)
-        snprintf(text, size, "the next PE in the queue of the lock at %p", (void *)grip->words);
+    if (call->before < 0)
+        snprintf(text, size, "the next PE in the queue of the lock at %p", (void *)call->words);
     else
-        snprintf(text, size, "PE %d to clear the lock at %p", grip->before, (void *)grip->words);
+        snprintf(text, size, "PE %d to clear the lock at %p", call->before, (void *)call->words);
 }
 
-static int wait_behind(struct grip *grip, uint32_t before)
+static int wait_behind(struct call *call, uint32_t before)
 {
-    static const struct wsh_wait_why why = {"shmem_set_lock", grip_describe};
+    static const struct wsh_wait_why why = {"shmem_set_lock", call_describe};
     int rc;
 
-    grip->before = (int)before - 1;
-    rc = word_change(grip, &grip->words->node, WSH_AMO_OR, (uint32_t)grip->job->my_pe + 1, grip->before);
-    return rc ? rc : wsh_wait(grip->job, &why, try_held, grip);
+    call->before = (int)before - 1;
+    rc = word_change(call, &call->words->node, WSH_AMO_OR, (uint32_t)call->job->my_pe + 1, call->before);
+    return rc ? rc : wsh_wait(call->job, &why, try_held, call);
 }
 
 /* Joins the queue at its end (SWAP), or only if it is empty (CSWAP). *before: the PE that was last, plus 1; 0: none. */
-static int queue_join(struct grip *grip, struct wsh_job *job, long *lock, enum wsh_amo_op op,
+static int queue_join(struct call *call, struct wsh_job *job, long *lock, enum wsh_amo_op op,
                       uint32_t *before)
 {
     const struct wsh_amo amo = {op, sizeof(uint32_t), (uint32_t)job->my_pe + 1, 0};
-    int rc = grip_find(grip, job, lock);
+    int rc = call_begin(call, job, lock);
 
     *before = 0;
-    if (rc || node_of(grip))
+    if (rc || node_of(call))
         return rc ? rc : -EDEADLK;
-    set_node(grip, MINE | WAIT);
-    return wsh_amo(&job->ctx, &grip->words->tail, &amo, before, grip->home);
+    set_node(call, MINE | WAIT);
+    return wsh_amo(&job->ctx, &call->words->tail, &amo, before, call->home);
 }
 
 int wsh_lock_set(struct wsh_job *job, long *lock)
 {
-    struct grip grip;
+    struct call call;
     uint32_t before;
-    int rc = queue_join(&grip, job, lock, WSH_AMO_SWAP, &before);
+    int rc = queue_join(&call, job, lock, WSH_AMO_SWAP, &before);
 
-    return rc || !before ? rc : wait_behind(&grip, before);
+    return rc || !before ? rc : wait_behind(&call, before);
 }
 
 int wsh_lock_test(struct wsh_job *job, long *lock, bool *held)
 {
-    struct grip grip;
+    struct call call;
     uint32_t before;
-    int rc = queue_join(&grip, job, lock, WSH_AMO_CSWAP, &before);
+    int rc = queue_join(&call, job, lock, WSH_AMO_CSWAP, &before);
 
     *held = !rc && !before;
     if (!rc && before) {
-        set_node(&grip, 0);
+        set_node(&call, 0);
         wsh_poll_failed(job);
     }
     return rc;
 }
 
 /* With no PE behind. *left = the lock is free now; else another PE has joined the queue meanwhile. */
-static int queue_leave(struct grip *grip, bool *left)
+static int queue_leave(struct call *call, bool *left)
 {
-    const uint32_t me = (uint32_t)grip->job->my_pe + 1;
+    const uint32_t me = (uint32_t)call->job->my_pe + 1;
     const struct wsh_amo go = {WSH_AMO_CSWAP, sizeof me, 0, me};
     uint32_t last = 0;
-    int rc = wsh_amo(&grip->job->ctx, &grip->words->tail, &go, &last, grip->home);
+    int rc = wsh_amo(&call->job->ctx, &call->words->tail, &go, &last, call->home);
 
     *left = !rc && last == me;
     return rc;
 }
 
-static int lock_pass_on(struct grip *grip)
+static int lock_pass_on(struct call *call)
 {
-    static const struct wsh_wait_why why = {"shmem_clear_lock", grip_describe};
-    int rc = wsh_wait(grip->job, &why, try_next, grip), next;
+    static const struct wsh_wait_why why = {"shmem_clear_lock", call_describe};
+    int rc = wsh_wait(call->job, &why, try_next, call), next;
 
     if (rc)
         return rc;
-    next = (int)(node_of(grip) & NEXT) - 1;
-    set_node(grip, 0);
-    return word_change(grip, &grip->words->node, WSH_AMO_AND, ~WAIT, next);
+    next = (int)(node_of(call) & NEXT) - 1;
+    set_node(call, 0);
+    return word_change(call, &call->words->node, WSH_AMO_AND, ~WAIT, next);
 }
 
 int wsh_lock_clear(struct wsh_job *job, long *lock)
 {
-    struct grip grip;
+    struct call call;
     bool left = false;
-    int rc = grip_find(&grip, job, lock);
+    int rc = call_begin(&call, job, lock);
 
-    if (rc || !node_of(&grip))
+    if (rc || !node_of(&call))
         return rc ? rc : -EPERM;
     rc = wsh_quiet(&job->ctx);
-    if (!rc && !(node_of(&grip) & NEXT))
-        rc = queue_leave(&grip, &left);
+    if (!rc && !(node_of(&call) & NEXT))
+        rc = queue_leave(&call, &left);
     if (left)
-        set_node(&grip, 0);
-    return rc || left ? rc : lock_pass_on(&grip);
+        set_node(&call, 0);
+    return rc || left ? rc : lock_pass_on(&call);
 }

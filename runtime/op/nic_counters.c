@@ -24,7 +24,7 @@ struct wsh_nic_names {
 
 #define WORDS_LEN (WSH_TP_COUNTERS * WSH_TP_COUNTER_WORDS * sizeof(uint64_t))
 #define LINE 128
-#define LOOK_NS 1000000000ull /* a NIC counts far less than 2^30 meanwhile */
+#define SAMPLE_NS 1000000000ull /* a NIC counts far less than 2^30 meanwhile */
 
 _Static_assert(WSH_TP_COUNTERS == WSH_DEVICE_NIC_COUNTERS && WSH_TP_COUNTER_WORDS == WSH_DEVICE_NIC_WORDS,
                "kernels know as many");
@@ -62,17 +62,17 @@ int wsh_nic_counters_open(struct wsh_job *job)
     nic->words = wsh_heap_reserve(&job->heap, WORDS_LEN, LINE);
     nic->names = wsh_heap_reserve(&job->heap, WSH_TP_COUNTERS * sizeof(struct wsh_nic_names), LINE);
     nic->read = wsh_heap_reserve(&job->heap, WSH_TP_COUNTERS * sizeof *nic->read, LINE);
-    nic->place = calloc(WSH_TP_COUNTERS, sizeof *nic->place);
-    if (!nic->words || !nic->names || !nic->read || !nic->place)
+    nic->memory = calloc(WSH_TP_COUNTERS, sizeof *nic->memory);
+    if (!nic->words || !nic->names || !nic->read || !nic->memory)
         return -ENOMEM;
-    nic->look = wsh_nic_counters_look;
+    nic->sample = wsh_nic_counters_sample;
     nic->tp = find_tp(job, &nic->n_words);
     return 0;
 }
 
 void wsh_nic_counters_close(struct wsh_job *job)
 {
-    free(job->counters.nic.place);
+    free(job->counters.nic.memory);
 }
 
 size_t wsh_nic_counters_len(const struct wsh_job *job)
@@ -80,18 +80,18 @@ size_t wsh_nic_counters_len(const struct wsh_job *job)
     return job->env.nic_counters ? WSH_TP_COUNTERS * sizeof(struct wsh_device_nic_counter) : 0;
 }
 
-static enum wsh_nic_place place_of(const struct wsh_job *job, uint32_t number)
+static enum wsh_nic_memory memory_of(const struct wsh_job *job, uint32_t number)
 {
-    if (number >= WSH_TP_COUNTERS || !job->counters.nic.place)
+    if (number >= WSH_TP_COUNTERS || !job->counters.nic.memory)
         return WSH_NIC_NONE;
-    return __atomic_load_n(&job->counters.nic.place[number], __ATOMIC_RELAXED);
+    return __atomic_load_n(&job->counters.nic.memory[number], __ATOMIC_RELAXED);
 }
 
 /*
  * The raw word is read after `kept`, which was derived from an earlier value: acquire, partner of the release of
  * whoever stored `kept`. A `kept` that another thread stores meanwhile is as good.
  */
-static uint64_t look(struct wsh_nic_word *word, const uint64_t *at)
+static uint64_t sample(struct wsh_nic_word *word, const uint64_t *at)
 {
     uint64_t kept = __atomic_load_n(&word->kept, __ATOMIC_ACQUIRE), seen = kept;
     uint64_t now = WSH_NIC_WORD_EXTEND(kept, __atomic_load_n(at, __ATOMIC_ACQUIRE));
@@ -108,27 +108,27 @@ uint64_t wsh_nic_counter_host(struct wsh_job *job, uint32_t number)
     struct wsh_nic_counters *nic = &job->counters.nic;
     uint64_t value = 0;
 
-    if (place_of(job, number) != WSH_NIC_HOST)
+    if (memory_of(job, number) != WSH_NIC_HOST)
         return 0;
     for (unsigned i = 0; i < nic->n_words; i++) {
         struct wsh_nic_word *word = &nic->read[number][i];
 
-        value += look(word, host_words(job, number) + i) - word->base;
+        value += sample(word, host_words(job, number) + i) - word->base;
     }
     return value;
 }
 
 /* Whether the words of a place are to be looked at, by the one who asks. */
-static bool is_time(struct wsh_nic_counters *nic, enum wsh_nic_place place)
+static bool is_time(struct wsh_nic_counters *nic, enum wsh_nic_memory memory)
 {
     uint64_t now = (uint64_t)(wsh_wait_now() * 1e9),
-             last = __atomic_load_n(&nic->looked_at[place], __ATOMIC_RELAXED);
+             last = __atomic_load_n(&nic->sampled_at[memory], __ATOMIC_RELAXED);
 
-    return now - last >= LOOK_NS && __atomic_compare_exchange_n(&nic->looked_at[place], &last, now, false,
-                                                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return now - last >= SAMPLE_NS && __atomic_compare_exchange_n(&nic->sampled_at[memory], &last, now, false,
+                                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-void wsh_nic_counters_look(struct wsh_job *job, struct wsh_nic_counters *nic)
+void wsh_nic_counters_sample(struct wsh_job *job, struct wsh_nic_counters *nic)
 {
     if (is_time(nic, WSH_NIC_HOST))
         for (uint32_t i = 0; i < WSH_TP_COUNTERS; i++)
@@ -156,7 +156,7 @@ static int device_count(struct wsh_job *job, uint32_t number, const struct wsh_d
     return rc;
 }
 
-static int look_at_others(struct wsh_job *job)
+static int sample_others(struct wsh_job *job)
 {
     size_t len = WSH_TP_COUNTERS * sizeof(struct wsh_device_nic_counter);
     struct wsh_device_nic_counter *all = malloc(len);
@@ -164,7 +164,7 @@ static int look_at_others(struct wsh_job *job)
     int rc = all ? wsh_get(&job->ctx, all, device_counter(job, 0), len, job->my_pe) : -ENOMEM;
 
     for (uint32_t i = 0; i < WSH_TP_COUNTERS && !rc; i++)
-        if (place_of(job, i) == WSH_NIC_DEVICE)
+        if (memory_of(job, i) == WSH_NIC_DEVICE)
             rc = device_count(job, i, &all[i], &unused);
     free(all);
     return rc;
@@ -178,8 +178,8 @@ int wsh_nic_counter_device(struct wsh_job *job, uint32_t number, uint64_t *value
     if (!__atomic_load_n(&job->counters.nic.n[WSH_NIC_DEVICE], __ATOMIC_RELAXED))
         return 0;
     if (is_time(&job->counters.nic, WSH_NIC_DEVICE))
-        rc = look_at_others(job);
-    if (rc || place_of(job, number) != WSH_NIC_DEVICE)
+        rc = sample_others(job);
+    if (rc || memory_of(job, number) != WSH_NIC_DEVICE)
         return rc;
     rc = wsh_get(&job->ctx, &counter, device_counter(job, number), sizeof counter, job->my_pe);
     return rc ? rc : device_count(job, number, &counter, value);
@@ -191,7 +191,7 @@ static int show(struct wsh_job *job, uint32_t number, const uint64_t *kept)
     struct wsh_nic_counters *nic = &job->counters.nic;
     struct wsh_device_nic_counter *device = device_counter(job, number);
     struct wsh_device_nic_word word[WSH_TP_COUNTER_WORDS] = {0};
-    bool here = place_of(job, number) == WSH_NIC_DEVICE;
+    bool here = memory_of(job, number) == WSH_NIC_DEVICE;
 
     for (unsigned i = 0; i < nic->n_words && (here || !job->device.pin_refused); i++) {
         word[i].at = (uint64_t)(uintptr_t)(here ? &device->count[i] : host_words(job, number) + i);
@@ -207,7 +207,7 @@ int wsh_nic_counters_show(struct wsh_job *job)
     int rc = 0;
 
     for (uint32_t i = 0; i < WSH_TP_COUNTERS && !rc; i++)
-        if (place_of(job, i) == WSH_NIC_HOST)
+        if (memory_of(job, i) == WSH_NIC_HOST)
             rc = show(job, i, NULL);
     return rc;
 }
@@ -216,7 +216,7 @@ int wsh_nic_counters_show(struct wsh_job *job)
 static int rebase(struct wsh_job *job, uint32_t number, bool first)
 {
     struct wsh_nic_counters *nic = &job->counters.nic;
-    bool here = place_of(job, number) == WSH_NIC_DEVICE;
+    bool here = memory_of(job, number) == WSH_NIC_DEVICE;
     struct wsh_device_nic_counter device = {0};
     int rc = here ? wsh_get(&job->ctx, &device, device_counter(job, number), sizeof device, job->my_pe) : 0;
     uint64_t kept[WSH_TP_COUNTER_WORDS];
@@ -228,12 +228,12 @@ static int rebase(struct wsh_job *job, uint32_t number, bool first)
             word->kept = __atomic_load_n(host_words(job, number) + i, __ATOMIC_ACQUIRE) & WSH_NIC_WORD_MASK;
         if (here)
             kept[i] = first ? device.count[i] & WSH_NIC_WORD_MASK : count_of(&device, i);
-        word->base = here ? kept[i] : look(word, host_words(job, number) + i);
+        word->base = here ? kept[i] : sample(word, host_words(job, number) + i);
     }
     return rc || !job->device.attached ? rc : show(job, number, kept);
 }
 
-static enum wsh_nic_place choose_place(const struct wsh_job *job)
+static enum wsh_nic_memory choose_memory(const struct wsh_job *job)
 {
     return job->device.attached && job->limits[job->counters.nic.tp->index].hmem ? WSH_NIC_DEVICE
                                                                                  : WSH_NIC_HOST;
@@ -244,28 +244,29 @@ static int begin_one(struct wsh_job *job, uint32_t number)
 {
     struct wsh_nic_counters *nic = &job->counters.nic;
     struct wsh_nic_names *names = names_of(job, number);
-    enum wsh_nic_place place = place_of(job, number);
-    bool first = place == WSH_NIC_NONE;
+    enum wsh_nic_memory memory = memory_of(job, number);
+    bool first = memory == WSH_NIC_NONE;
     size_t len = sizeof names->blob;
     int rc;
 
     if (first)
-        place = choose_place(job);
+        memory = choose_memory(job);
     rc = nic->tp->ops->counter_open(
-        nic->tp, number, place == WSH_NIC_HOST ? host_words(job, number) : device_counter(job, number)->count,
-        place == WSH_NIC_HOST ? WSH_MEM_HOST : WSH_MEM_DEVICE, names->blob, &len);
+        nic->tp, number,
+        memory == WSH_NIC_HOST ? host_words(job, number) : device_counter(job, number)->count,
+        memory == WSH_NIC_HOST ? WSH_MEM_HOST : WSH_MEM_DEVICE, names->blob, &len);
     if (rc)
         return rc == -ENOTSUP ? 0 : rc;
     names->len = len;
-    __atomic_store_n(&nic->place[number], place, __ATOMIC_RELAXED);
+    __atomic_store_n(&nic->memory[number], memory, __ATOMIC_RELAXED);
     rc = rebase(job, number, first);
     if (first)
-        __atomic_fetch_add(&nic->n[place], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&nic->n[memory], 1, __ATOMIC_RELAXED);
     return rc;
 }
 
 /* Where to put at that PE of another host. */
-static int ask_pe(struct wsh_job *job, uint32_t first, uint32_t n, struct wsh_nic_names *names, int pe)
+static int query_pe(struct wsh_job *job, uint32_t first, uint32_t n, struct wsh_nic_names *names, int pe)
 {
     const struct wsh_rmem *rmem = wsh_route_main(&job->routes, pe, WSH_SEG_HEAP);
     int rc;
@@ -279,13 +280,13 @@ static int ask_pe(struct wsh_job *job, uint32_t first, uint32_t n, struct wsh_ni
     return rc == -ENOTSUP ? 0 : rc;
 }
 
-static int ask_members(struct wsh_team *team, uint32_t first, uint32_t n)
+static int query_members(struct wsh_team *team, uint32_t first, uint32_t n)
 {
     struct wsh_nic_names *names = malloc(n * sizeof *names);
     int rc = names ? 0 : -ENOMEM;
 
     for (int i = 0; i < team->n_pes && !rc; i++)
-        rc = ask_pe(team->job, first, n, names, team->members[i]);
+        rc = query_pe(team->job, first, n, names, team->members[i]);
     free(names);
     return rc;
 }
@@ -303,7 +304,7 @@ int wsh_nic_counters_begin(struct wsh_team *team, uint32_t first, uint32_t n, bo
     err = wsh_sync(team, routine);
     rc = rc ? rc : err;
     if (!rc)
-        rc = ask_members(team, first, n);
+        rc = query_members(team, first, n);
     return rc ? rc : wsh_device_ops()->counters_show(job, first, n, true);
 }
 

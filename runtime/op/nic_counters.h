@@ -21,7 +21,7 @@
 struct wsh_job;
 struct wsh_team;
 
-enum wsh_nic_place { WSH_NIC_NONE, WSH_NIC_HOST, WSH_NIC_DEVICE };
+enum wsh_nic_memory { WSH_NIC_NONE, WSH_NIC_HOST, WSH_NIC_DEVICE };
 
 /* A word as this PE has read it. */
 struct wsh_nic_word {
@@ -36,12 +36,12 @@ struct wsh_nic_counters {
     uint64_t *words;      /* symmetric, as is `names`: [WSH_TP_COUNTERS][WSH_TP_COUNTER_WORDS] */
     unsigned char *names; /* [WSH_TP_COUNTERS] what peers need of each (struct wsh_nic_names) */
     struct wsh_nic_word (*read)[WSH_TP_COUNTER_WORDS]; /* [WSH_TP_COUNTERS], in the host heap */
-    uint8_t *place;        /* [WSH_TP_COUNTERS] enum wsh_nic_place. Relaxed: set before the sync of create */
-    unsigned n[3];         /* counters, by place. Relaxed */
-    unsigned calls;        /* of wsh_nic_counters_keep. Relaxed, as are those below */
-    uint64_t looked_at[3]; /* nanoseconds: when all words of a place were looked at, by place */
-    void (*look)(struct wsh_job *job,
-                 struct wsh_nic_counters *nic); /* for the wait loop, which is below this */
+    uint8_t *memory; /* [WSH_TP_COUNTERS] enum wsh_nic_memory. Relaxed: set before the sync of create */
+    unsigned n[3];   /* counters, by place. Relaxed */
+    unsigned calls;  /* of wsh_nic_counters_keep. Relaxed, as are those below */
+    uint64_t sampled_at[3]; /* nanoseconds: when all words of a place were looked at, by place */
+    void (*sample)(struct wsh_job *job,
+                   struct wsh_nic_counters *nic); /* for the wait loop, which is below this */
 };
 
 /* After the transports are connected; the same on all PEs. 0 or a logged error. */
@@ -69,7 +69,7 @@ int wsh_nic_counters_end(struct wsh_job *job, uint32_t first, uint32_t n);
 /* The GPU's view is being filled: what kernels need of the counters that there are. 0 or a logged error. */
 int wsh_nic_counters_show(struct wsh_job *job);
 
-void wsh_nic_counters_look(struct wsh_job *job, struct wsh_nic_counters *nic);
+void wsh_nic_counters_sample(struct wsh_job *job, struct wsh_nic_counters *nic);
 
 /* By whoever progresses: now and then, all words in host memory are looked at. */
 static inline void wsh_nic_counters_keep(struct wsh_job *job, struct wsh_nic_counters *nic)
@@ -82,7 +82,7 @@ static inline void wsh_nic_counters_keep(struct wsh_job *job, struct wsh_nic_cou
     calls = __atomic_load_n(&nic->calls, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(&nic->calls, calls, __ATOMIC_RELAXED);
     if (calls % SELDOM == 0)
-        nic->look(job, nic);
+        nic->sample(job, nic);
 }
 
 /* What NICs have added in host memory; acquire. */

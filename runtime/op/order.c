@@ -15,7 +15,7 @@ struct drain {
     int pe;              /* global, or -1 for all */
     unsigned first, end; /* transports */
     bool sources;        /* only until these may be reused */
-    bool looks;          /* nobody waits */
+    bool polls;          /* nobody waits */
 };
 
 static int try_drain(void *arg)
@@ -30,7 +30,7 @@ static int try_drain(void *arg)
             continue;
         wsh_ctx_lock(drain->ctx);
         pending = drain->sources ? tctx->tp->ops->unread(tctx) : tctx->tp->ops->pending(tctx, drain->pe);
-        if (pending && !drain->looks)
+        if (pending && !drain->polls)
             tctx->tp->ops->await(tctx, drain->sources);
         wsh_ctx_unlock(drain->ctx);
         if (pending)

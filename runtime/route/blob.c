@@ -292,7 +292,7 @@ uint64_t wsh_peer_blob_host(const struct wsh_peer_blob *blob)
 }
 
 /* The place of `seg` in the blob, or -1. */
-static int place_of(const struct wsh_peer_blob *blob, int seg)
+static int index_of(const struct wsh_peer_blob *blob, int seg)
 {
     if (seg < WSH_SEG_MORE)
         return seg;
@@ -307,9 +307,9 @@ bool wsh_peer_blob_has(const struct wsh_peer_blob *blob, int seg)
 
 size_t wsh_peer_blob_len(const struct wsh_peer_blob *blob, int seg)
 {
-    int place = blob->bytes ? place_of(blob, seg) : -1;
+    int index = blob->bytes ? index_of(blob, seg) : -1;
 
-    return place < 0 ? 0 : head_of(blob)->seg_len[place];
+    return index < 0 ? 0 : head_of(blob)->seg_len[index];
 }
 
 size_t wsh_peer_blob_device_limit(const struct wsh_peer_blob *blob)
@@ -354,14 +354,14 @@ const void *wsh_peer_blob_mem(const struct wsh_peer_blob *blob, const char *name
 {
     struct blob_tp tp;
     const char *body = find_tp(blob, name, &tp);
-    int place = place_of(blob, seg);
+    int index = index_of(blob, seg);
 
     *len = 0;
-    if (!body || place < 0)
+    if (!body || index < 0)
         return NULL;
     body += tp.address_len;
-    for (int before = 0; before < place; before++)
+    for (int before = 0; before < index; before++)
         body += tp.mem_len[before];
-    *len = tp.mem_len[place];
+    *len = tp.mem_len[index];
     return body;
 }

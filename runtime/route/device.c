@@ -52,16 +52,16 @@ void wsh_route_choose_nics(struct wsh_job *job)
 
 void wsh_route_report_nics(const struct wsh_job *job, int seg)
 {
-    int far = 0, direct = 0;
+    int remote = 0, direct = 0;
 
     for (int pe = 0; pe < job->n_pes; pe++) {
-        far += !job->same_host[pe];
+        remote += !job->same_host[pe];
         direct += wsh_route_method(&job->routes, pe, seg) == WSH_METHOD_NIC_DEVICE;
     }
     wsh_info(WSH_SUB_TRANSPORT,
              "NICs put to and get from device memory (segment %d) of %d of %d PEs on other hosts themselves; "
              "their GPUs apply atomics and signals there, and the GPUs of the other PEs all operations",
-             seg, direct, far);
+             seg, direct, remote);
 }
 
 /* The driver is asked only where NICs would touch memory that the program need not have named. */

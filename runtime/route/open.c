@@ -151,7 +151,7 @@ static int open_known(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
                                          .loopback = job->loopback,
                                          .gpu = ops->device ? &job->device.gpu : NULL,
                                          .exchange_host = exchange_host,
-                                         .tally = job->tally,
+                                         .count = job->count,
                                          .has_left = has_left,
                                          .core = job};
 

@@ -79,13 +79,13 @@ static const struct wsh_wait_why why = {"the making of a team", gathering_descri
 /* Another thread may have been faster: -1. */
 static int unit_take(const struct wsh_team *set, int unit)
 {
-    return wsh_pool_take(&set->job->pool, unit, wsh_pad_of_job(set->job, set->n_pes).len) ? unit : -1;
+    return wsh_pool_take(&set->job->pool, unit, wsh_sync_area_of_job(set->job, set->n_pes).len) ? unit : -1;
 }
 
 static void unit_give(const struct wsh_team *set, int unit)
 {
     if (unit >= 0)
-        wsh_pool_give(&set->job->pool, unit, wsh_pad_of_job(set->job, set->n_pes).len);
+        wsh_pool_give(&set->job->pool, unit, wsh_sync_area_of_job(set->job, set->n_pes).len);
 }
 
 static int log_full(const struct gathering *gathering)
@@ -104,13 +104,13 @@ static int choose_unit(const struct wsh_team *set, int from, int *unit)
     uint64_t common[WSH_POOL_WORDS], theirs[WSH_POOL_WORDS];
     int rc = 0;
 
-    wsh_pool_look(&job->pool, common);
+    wsh_pool_read(&job->pool, common);
     for (int pe = 1; pe < set->n_pes && !rc; pe++) {
         rc = wsh_get(&set->coll->ctx, theirs, job->pool.map, sizeof theirs, pe);
         for (int w = 0; w < WSH_POOL_WORDS; w++)
             common[w] &= theirs[w];
     }
-    *unit = wsh_pool_find(&job->pool, common, wsh_pad_of_job(job, set->n_pes).len, from);
+    *unit = wsh_pool_find(&job->pool, common, wsh_sync_area_of_job(job, set->n_pes).len, from);
     return rc;
 }
 

@@ -57,7 +57,7 @@ static int lists_find(const struct wsh_job *job, struct lists *node, struct list
 /* At the pool's next units, alike on all PEs: teams of one kind have no PE in common, so one place serves all. */
 static struct wsh_team *open_next(struct wsh_job *job, const struct lists *list, uint64_t *map, int number)
 {
-    size_t len = wsh_pad_of_job(job, list->most).len;
+    size_t len = wsh_sync_area_of_job(job, list->most).len;
     struct wsh_team *team = wsh_team_open(job, list->members, list->n);
     int unit = wsh_pool_find(&job->pool, map, len, 0);
 
@@ -74,14 +74,14 @@ static struct wsh_team *open_next(struct wsh_job *job, const struct lists *list,
 int wsh_team_open_hosts(struct wsh_job *job)
 {
     struct lists node = {0}, same = {0};
-    size_t least = 4 * WSH_PAD_LINE, more;
+    size_t least = 4 * WSH_SYNC_AREA_LINE, more;
     uint64_t map[WSH_POOL_WORDS];
     int rc = lists_find(job, &node, &same);
 
     if (rc)
         return rc;
     /* The program's share stays what it asks for; each of the two wastes less than two units. */
-    more = wsh_pad_of_job(job, node.most).len + wsh_pad_of_job(job, same.most).len;
+    more = wsh_sync_area_of_job(job, node.most).len + wsh_sync_area_of_job(job, same.most).len;
     more += 4 * (least + (job->env.team_memory + more) / WSH_POOL_UNITS);
     rc = wsh_pool_open(&job->pool, &job->heap, job->env.team_memory + more, least);
     if (rc) {
@@ -89,7 +89,7 @@ int wsh_team_open_hosts(struct wsh_job *job)
         free(same.members);
         return rc;
     }
-    wsh_pool_look(&job->pool, map);
+    wsh_pool_read(&job->pool, map);
     job->node = open_next(job, &node, map, WSH_TEAM_NODE);
     job->same_number = open_next(job, &same, map, WSH_TEAM_SAME_MYPE_NODE);
     return job->node && job->same_number ? 0 : -ENOMEM;

@@ -38,9 +38,9 @@ int wsh_team_ids_open(struct wsh_job *job)
 {
     size_t n = (size_t)job->n_pes;
 
-    job->ids.arrived = wsh_heap_reserve(&job->heap, n * sizeof *job->ids.arrived, WSH_PAD_LINE);
-    job->ids.members = wsh_heap_reserve(&job->heap, n * sizeof *job->ids.members, WSH_PAD_LINE);
-    job->ids.words = wsh_heap_reserve(&job->heap, 3 * sizeof *job->ids.words, WSH_PAD_LINE);
+    job->ids.arrived = wsh_heap_reserve(&job->heap, n * sizeof *job->ids.arrived, WSH_SYNC_AREA_LINE);
+    job->ids.members = wsh_heap_reserve(&job->heap, n * sizeof *job->ids.members, WSH_SYNC_AREA_LINE);
+    job->ids.words = wsh_heap_reserve(&job->heap, 3 * sizeof *job->ids.words, WSH_SYNC_AREA_LINE);
     return job->ids.arrived && job->ids.members && job->ids.words ? 0 : -ENOMEM;
 }
 

@@ -40,7 +40,7 @@ static bool is_member(const struct wsh_team *parent, const int *members, int n)
     return false;
 }
 
-/* Rows of units for the pads of new teams, of which this PE is a member (or of none of them). */
+/* Rows of units for the sync areas of new teams, of which this PE is a member (or of none of them). */
 struct rows {
     int n;
     int sizes[2], units[2];
@@ -55,11 +55,11 @@ static int find_rows(struct wsh_team *parent, struct rows *rows, int from)
     int rc;
 
     if (rows->ok)
-        wsh_pool_look(&job->pool, map);
+        wsh_pool_read(&job->pool, map);
     rc = wsh_reduce_small(parent, map, map, WSH_POOL_WORDS, wsh_arith_find(WSH_REDUCE_AND, WSH_NUM_U64),
                           ROUTINE);
     for (int i = 0; i < rows->n && !rc; i++) {
-        rows->units[i] = wsh_pool_find(&job->pool, map, wsh_pad_of_job(job, rows->sizes[i]).len, from);
+        rows->units[i] = wsh_pool_find(&job->pool, map, wsh_sync_area_of_job(job, rows->sizes[i]).len, from);
         rc = rows->units[i] < 0 ? -ENOMEM : 0;
     }
     if (rc == -ENOMEM && parent->my_pe == 0)
@@ -72,7 +72,7 @@ static int find_rows(struct wsh_team *parent, struct rows *rows, int from)
 static void give_rows(struct wsh_job *job, const struct rows *rows, int n)
 {
     for (int i = 0; rows->member && i < n; i++)
-        wsh_pool_give(&job->pool, rows->units[i], wsh_pad_of_job(job, rows->sizes[i]).len);
+        wsh_pool_give(&job->pool, rows->units[i], wsh_sync_area_of_job(job, rows->sizes[i]).len);
 }
 
 /* All rows or none. */
@@ -81,7 +81,7 @@ static bool take_rows(struct wsh_job *job, const struct rows *rows)
     int i = 0;
 
     while (rows->member && i < rows->n &&
-           wsh_pool_take(&job->pool, rows->units[i], wsh_pad_of_job(job, rows->sizes[i]).len))
+           wsh_pool_take(&job->pool, rows->units[i], wsh_sync_area_of_job(job, rows->sizes[i]).len))
         i++;
     if (!rows->member || i == rows->n)
         return true;

@@ -5,10 +5,10 @@
 
 #include "runtime/team/team.h"
 
-/* A team without a pad, which cannot communicate yet. Takes over `members`; NULL = no memory. */
+/* A team without a sync area, which cannot communicate yet. Takes over `members`; NULL = no memory. */
 struct wsh_team *wsh_team_open(struct wsh_job *job, int *members, int n_pes);
 
-/* Its pad is at this unit of the pool, taken; it is in job->teams. */
+/* Its sync area is at this unit of the pool, taken; it is in job->teams. */
 void wsh_team_attach(struct wsh_team *team, int unit);
 
 /* Local. NULL is nothing. */
@@ -19,8 +19,8 @@ bool wsh_team_has(const struct wsh_team *parent, const struct wsh_triplet *tripl
 int *wsh_team_list(const struct wsh_team *parent, const struct wsh_triplet *triplet);
 
 /*
- * The members of a team that is not attached agree on a unit for its pad, which is taken then: collective over them.
- * `psync`: symmetric, two words of zeros, zero again afterwards. 0 or -ENOMEM (logged).
+ * The members of a team that is not attached agree on a unit for its sync area, which is taken then: collective over
+ * them. `psync`: symmetric, two words of zeros, zero again afterwards. 0 or -ENOMEM (logged).
  */
 int wsh_team_agree(const struct wsh_team *team, uint64_t *psync, int *unit);
 

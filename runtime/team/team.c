@@ -137,7 +137,7 @@ static struct wsh_ctx *find_ctx(struct wsh_team *team)
     return ctx;
 }
 
-/* After the sync nobody writes to this PE's pad any more: every flag sent to it has been awaited. */
+/* After the sync nobody writes to this PE's sync area any more: every flag sent to it has been awaited. */
 int wsh_team_destroy(struct wsh_team *team)
 {
     struct wsh_ctx *ctx;

@@ -3,7 +3,7 @@
 #ifndef WSH_TEAM_H
 #define WSH_TEAM_H
 
-#include "runtime/coll/memory/pad.h"
+#include "runtime/coll/memory/sync_area.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +22,10 @@ struct wsh_team {
     int number;                    /* WSH_TEAM_WORLD …: alike on all members */
 };
 
-/* Numbers of teams: their handles less 1. A split team has WSH_TEAM_NUMBERS and the number of its pad's first unit. */
+/*
+ * Numbers of teams: their handles less 1. A split team has WSH_TEAM_NUMBERS and the number of its sync area's first
+ * unit.
+ */
 enum { WSH_TEAM_WORLD, WSH_TEAM_SHARED, WSH_TEAM_NODE, WSH_TEAM_SAME_MYPE_NODE, WSH_TEAM_NUMBERS };
 
 /* The team of this number, or NULL. */

@@ -14,9 +14,9 @@
 /* Relaxed, here and below: a hint that may be old. */
 static uint64_t core_of(const struct wsh_coll *coll, int pe)
 {
-    const char *pad = coll->peer[pe];
+    const char *area = coll->peer[pe];
 
-    return pad ? __atomic_load_n((const uint64_t *)(pad + coll->pad.core), __ATOMIC_RELAXED) : 0;
+    return area ? __atomic_load_n((const uint64_t *)(area + coll->area.core), __ATOMIC_RELAXED) : 0;
 }
 
 /* The first PE of this host that was seen on `core`; -1: none but perhaps this one. */
@@ -38,7 +38,7 @@ static uint64_t show_core(const struct wsh_job *job)
 
     if (!coll || !coll->base || cpu < 0)
         return 0;
-    __atomic_store_n((uint64_t *)(coll->base + coll->pad.core), (uint64_t)cpu + 1, __ATOMIC_RELAXED);
+    __atomic_store_n((uint64_t *)(coll->base + coll->area.core), (uint64_t)cpu + 1, __ATOMIC_RELAXED);
     return (uint64_t)cpu + 1;
 }
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <shmem.h>
 
-#define LOOK 0.1 /* seconds between two checks */
+#define CHECK_EVERY 0.1 /* seconds between two checks */
 #define SECONDS \
     1.0 /* seconds after the first sight of a PE that has left: its last messages may still be in flight */
 
@@ -35,16 +35,16 @@ static int left_find(const struct wsh_job *job, const struct wsh_wait_why *why, 
     return n_left == job->n_pes - 1 && is_alone(job) ? last : -1;
 }
 
-void wsh_left_look(struct wsh_left *left, struct wsh_job *job, const struct wsh_wait_why *why, void *arg,
-                   double time)
+void wsh_left_check(struct wsh_left *left, struct wsh_job *job, const struct wsh_wait_why *why, void *arg,
+                    double time)
 {
     int pe;
 
-    if (!left->looked) /* most waits end before there is a need to ask */
-        left->looked = time;
-    if (time < left->looked + LOOK || !job->n_pes || !wsh_job_has_left(job, -1))
+    if (!left->checked) /* most waits end before there is a need to ask */
+        left->checked = time;
+    if (time < left->checked + CHECK_EVERY || !job->n_pes || !wsh_job_has_left(job, -1))
         return;
-    left->looked = time;
+    left->checked = time;
     pe = left_find(job, why, arg);
     if (pe < 0 || !left->since) {
         left->since = pe < 0 ? 0 : time;

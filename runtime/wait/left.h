@@ -7,13 +7,13 @@
 
 /* Of one wait; zeros at first. */
 struct wsh_left {
-    double since;  /* when a PE that it needs was first seen to have left; 0: none has */
-    double looked; /* when that was looked for last */
+    double since;   /* when a PE that it needs was first seen to have left; 0: none has */
+    double checked; /* when that was looked for last */
     int result; /* 0, or -EOWNERDEAD: the wait ends with it, after one line, or none while shmem_finalize waits */
 };
 
 /* At `time`; cheap. */
-void wsh_left_look(struct wsh_left *left, struct wsh_job *job, const struct wsh_wait_why *why, void *arg,
-                   double time);
+void wsh_left_check(struct wsh_left *left, struct wsh_job *job, const struct wsh_wait_why *why, void *arg,
+                    double time);
 
 #endif

@@ -16,7 +16,7 @@ struct seen {
 
 static __thread struct seen recent[RECENT];
 static __thread unsigned next_recent;
-static __thread double looked_at;
+static __thread double checked_at;
 
 static bool is_recent(const struct seen *seen)
 {
@@ -37,16 +37,16 @@ void wsh_poll_read_often(struct wsh_job *job, const void *word, const uint64_t *
     }
     if (job->network)
         wsh_wait_progress(job); /* of an error the next wait says more */
-    looked_at = wsh_wait_polled(job, WSH_POLL_READS, looked_at);
+    checked_at = wsh_wait_polled(job, WSH_POLL_READS, checked_at);
 }
 
 void wsh_poll_failed_often(const struct wsh_job *job)
 {
     __atomic_store_n(&wsh_poll.left, WSH_POLL_TESTS - 1, __ATOMIC_RELAXED);
-    looked_at = wsh_wait_polled(job, WSH_POLL_TESTS, looked_at);
+    checked_at = wsh_wait_polled(job, WSH_POLL_TESTS, checked_at);
 }
 
-void wsh_poll_look_round(struct wsh_job *job)
+void wsh_poll_check(struct wsh_job *job)
 {
     if (wsh_cores_shared(job))
         wsh_cores_leave(job);

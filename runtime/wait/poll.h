@@ -29,7 +29,7 @@ extern struct wsh_poll wsh_poll;
 void wsh_poll_read_often(struct wsh_job *job, const void *word, const uint64_t *value);
 void wsh_poll_failed_often(const struct wsh_job *job);
 /* Puts this PE on a core of its own, if it shares one with another PE of the job. */
-void wsh_poll_look_round(struct wsh_job *job);
+void wsh_poll_check(struct wsh_job *job);
 
 /* With WSH_SPECIAL_POLLS: counts calls; is it time to look? */
 static inline bool wsh_poll_counts(int calls)
@@ -79,7 +79,7 @@ static inline void wsh_poll_failed(struct wsh_job *job)
 {
     if (!wsh_job_is_special(job, WSH_SPECIAL_POLLS)) {
         if (wsh_poll_is_idle())
-            wsh_poll_look_round(job);
+            wsh_poll_check(job);
     } else if (wsh_poll_is_due()) {
         wsh_poll_failed_often(job);
     }

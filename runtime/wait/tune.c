@@ -7,7 +7,7 @@
 
 #include <limits.h>
 
-#define LOOKS 20    /* about a microsecond, most of it the pauses between them */
+#define POLLS 20    /* about a microsecond, most of it the pauses between them */
 #define SPINS 2000  /* about 90 us */
 #define STAYS 50000 /* some milliseconds: longer than other work's turn on a core */
 
@@ -22,7 +22,7 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
     bool oversubscribed = local_pes > n_cores;
 
     job->tuning.spins = !oversubscribed ? SPINS : job->network ? 0 : 20;
-    job->tuning.looks = oversubscribed || job->network ? 0 : LOOKS;
+    job->tuning.polls = oversubscribed || job->network ? 0 : POLLS;
     job->tuning.stays = oversubscribed || job->network ? 0 : STAYS;
     job->tuning.cores = n_cores;
     job->tuning.pes_a_core = n_cores > 0 && local_pes / n_cores < PES_A_CORE_MAX

@@ -32,7 +32,7 @@ struct waiter {
     bool may_sleep;             /* nothing has moved for so long that it may sleep */
     bool late;                  /* yields take long: the machine is busy with other work */
     unsigned sleep_us, reports; /* reports: SIGUSR1 generations answered */
-    double looked;              /* at the clock */
+    double clock_read;          /* at the clock */
     double started, next_report;
     double idle_since; /* when something last moved, as far as the clock was looked at */
     struct wsh_left left;
@@ -80,7 +80,7 @@ static int progress_with(struct wsh_job *job, int part)
         rc = job->batch_progress(job);
     if (rc < 0 || (moved = progress_part(job, part)) < 0)
         return rc < 0 ? rc : moved;
-    return wsh_device_ops()->look(job) ?: moved;
+    return wsh_device_ops()->poll_errors(job) ?: moved;
 }
 
 int wsh_wait_progress(struct wsh_job *job)
@@ -94,7 +94,7 @@ static void heartbeat_count(struct wsh_wait_heartbeat *heartbeat)
 }
 
 /* Looks at the clock, the proxy and SIGUSR1; every CLOCK_EVERY-th idle step or sooner, and before every sleep. */
-static void waiter_look_at_clock(struct waiter *waiter)
+static void waiter_read_clock(struct waiter *waiter)
 {
     unsigned asked = wsh_wait_asked();
     double limit = waiter->job->env.hang_seconds, time = wsh_wait_now();
@@ -105,12 +105,12 @@ static void waiter_look_at_clock(struct waiter *waiter)
     }
     if (!waiter->idle_since)
         waiter->idle_since = time;
-    waiter->late = waiter->looked && time - waiter->looked > CLOCK_LATE;
-    waiter->looked = time;
+    waiter->late = waiter->clock_read && time - waiter->clock_read > CLOCK_LATE;
+    waiter->clock_read = time;
     if (own_heartbeat)
         heartbeat_count(own_heartbeat);
     wsh_device_ops()->watch();
-    wsh_left_look(&waiter->left, waiter->job, waiter->why, waiter->arg, time);
+    wsh_left_check(&waiter->left, waiter->job, waiter->why, waiter->arg, time);
     waiter->may_sleep = time - waiter->idle_since > waiter->job->tuning.yield_seconds;
     if (asked != waiter->reports || (waiter->next_report && time >= waiter->next_report)) {
         wsh_wait_report(waiter->job, waiter->why, waiter->arg, time - waiter->started);
@@ -178,7 +178,7 @@ static void waiter_restart(struct waiter *waiter)
 static void waiter_go_on(struct waiter *waiter)
 {
     if (++waiter->rounds % CLOCK_EVERY == 0)
-        waiter_look_at_clock(waiter);
+        waiter_read_clock(waiter);
     waiter_restart(waiter);
 }
 
@@ -197,7 +197,7 @@ static bool waiter_stays(struct waiter *waiter, unsigned tries)
 }
 
 /* Reads the clock often at first, to find out whether yields take long: each lasts a turn of all other work. */
-static bool is_time_to_look(struct waiter *waiter)
+static bool is_time_for_clock(struct waiter *waiter)
 {
     unsigned rounds = ++waiter->rounds;
 
@@ -215,12 +215,12 @@ static void waiter_back_off(struct waiter *waiter)
         return;
     }
     if (!waiter->may_sleep) {
-        if (is_time_to_look(waiter))
-            waiter_look_at_clock(waiter);
+        if (is_time_for_clock(waiter))
+            waiter_read_clock(waiter);
         sched_yield();
         return;
     }
-    waiter_look_at_clock(waiter);
+    waiter_read_clock(waiter);
     if (sleep_for_work(waiter->job, WSH_ALL_PARTS, waiter->sleep_us))
         waiter_restart(waiter);
     else
@@ -248,10 +248,10 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
  * Data in shared memory mostly arrives after the time of one cache line transfer: meanwhile do nothing else. Each test
  * follows a pause: without it, speculative loads are replayed when the line arrives.
  */
-static inline int look_first(const struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try,
+static inline int poll_first(const struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try,
                              void *arg)
 {
-    unsigned tries = why->n_pes > job->tuning.cores ? 0 : job->tuning.looks;
+    unsigned tries = why->n_pes > job->tuning.cores ? 0 : job->tuning.polls;
     int rc = try(arg);
 
     while (rc == -EAGAIN && tries--) {
@@ -280,7 +280,7 @@ static __attribute__((noinline)) int wait_long(struct wsh_job *job, const struct
 
 WSH_NO_ARRAYS int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg)
 {
-    int rc = look_first(job, why, try, arg);
+    int rc = poll_first(job, why, try, arg);
 
     return rc == -EAGAIN ? wait_long(job, why, try, arg) : rc;
 }

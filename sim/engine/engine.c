@@ -43,7 +43,7 @@ static void segment_post(struct sim_op *op, enum sim_kind kind)
     packet->segment = op->srd.started;
     packet->grouped = op->srd.grouped;
     packet->group = op->srd.group;
-    packet->word = op->tally ? op->word : NULL;
+    packet->word = op->counts ? op->word : NULL;
     op->left++;
     sim.debt += (sim_time)(sim.set.send * 1000);
     sim.counts.writes += kind == SIM_WRITE;
@@ -110,8 +110,8 @@ static void out_wait(struct sim_out *out)
     if (out->waiting || !wsh_srd_flow_deferred(&out->srd))
         return;
     out->waiting = true;
-    out->next = pe->parked;
-    pe->parked = out;
+    out->next = pe->deferred;
+    pe->deferred = out;
 }
 
 int sim_submit(struct sim_ctx *ctx, struct sim_op *op, struct wsh_done *done)
@@ -232,7 +232,7 @@ static int message_take(struct sim_pe *pe, struct sim_packet *packet)
 }
 
 /* Credits go back when half of them are used up. */
-static void tally_take(struct sim_pe *pe, const struct sim_packet *packet)
+static void counts_take(struct sim_pe *pe, const struct sim_packet *packet)
 {
     struct sim_link *link = sim_link_of(pe, packet->from);
     struct sim_packet *ack;
@@ -307,7 +307,7 @@ static int packet_take(struct sim_pe *pe, struct sim_packet *packet)
     default: break;
     }
     if (packet->kind == SIM_WRITE && !packet->back && packet->word) {
-        tally_take(pe, packet);
+        counts_take(pe, packet);
         return 0;
     }
     if (packet->kind == SIM_WRITE && !packet->back)
@@ -329,13 +329,13 @@ static struct sim_packet *cq_pop(struct sim_pe *pe)
     return packet;
 }
 
-static int parked_pump(struct sim_pe *pe)
+static int deferred_pump(struct sim_pe *pe)
 {
-    struct sim_out *out = pe->parked;
+    struct sim_out *out = pe->deferred;
     uint32_t n = 0;
     int rc = 0;
 
-    pe->parked = NULL;
+    pe->deferred = NULL;
     while (out) {
         struct sim_out *next = out->next;
 
@@ -346,8 +346,8 @@ static int parked_pump(struct sim_pe *pe)
         out = next;
         n++;
     }
-    if (n > sim.counts.parked)
-        sim.counts.parked = n;
+    if (n > sim.counts.deferred)
+        sim.counts.deferred = n;
     return rc;
 }
 
@@ -366,7 +366,7 @@ int sim_progress(struct sim_pe *pe)
     }
     if (rc < 0)
         sim_violation("PE %d: the protocol of the ordering engine is broken: %d", pe->number, rc);
-    if (pe->parked && (rc = parked_pump(pe)) < 0)
+    if (pe->deferred && (rc = deferred_pump(pe)) < 0)
         return rc;
     acks_send(pe);
     sim_settle();

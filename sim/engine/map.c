@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static uint32_t place_of(const struct sim_map *map, uint64_t key)
+static uint32_t slot_of(const struct sim_map *map, uint64_t key)
 {
     return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->room - 1);
 }
@@ -15,7 +15,7 @@ void *sim_map_find(const struct sim_map *map, uint64_t number)
 
     if (!map->room)
         return NULL;
-    for (uint32_t i = place_of(map, key); map->slot[i].key; i = (i + 1) & (map->room - 1))
+    for (uint32_t i = slot_of(map, key); map->slot[i].key; i = (i + 1) & (map->room - 1))
         if (map->slot[i].key == key)
             return map->slot[i].value;
     return NULL;
@@ -23,7 +23,7 @@ void *sim_map_find(const struct sim_map *map, uint64_t number)
 
 static void put(struct sim_map *map, uint64_t key, void *value)
 {
-    uint32_t i = place_of(map, key);
+    uint32_t i = slot_of(map, key);
 
     while (map->slot[i].key)
         i = (i + 1) & (map->room - 1);

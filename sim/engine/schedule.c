@@ -101,10 +101,10 @@ void sim_wake_lookers(struct sim_pe *pe)
 {
     const struct sim_host *host = &sim.host[pe->host];
 
-    if (!host->lookers)
+    if (!host->pollers)
         return;
     for (int i = host->first; i < host->first + host->n; i++)
-        if (sim.pe[i].looks && &sim.pe[i] != pe)
+        if (sim.pe[i].polls && &sim.pe[i] != pe)
             sim_wake(&sim.pe[i], (sim_time)(sim.set.shared * 1000));
 }
 

@@ -25,7 +25,7 @@ static struct sim_ctx *ctx_of(struct wsh_tctx *tctx)
     return (struct sim_ctx *)tctx;
 }
 
-static char *place_of(const struct wsh_rmem *rmem, size_t off)
+static char *address_of(const struct wsh_rmem *rmem, size_t off)
 {
     return (char *)(uintptr_t)rmem->base + off;
 }
@@ -76,7 +76,7 @@ static void local_spend(size_t len)
 static int local_put(const struct wsh_rmem *rmem, size_t off, const void *src, size_t len)
 {
     local_spend(len);
-    memmove(place_of(rmem, off), src, len);
+    memmove(address_of(rmem, off), src, len);
     sim_settle();
     return 0;
 }
@@ -86,7 +86,7 @@ static struct sim_op *op_for(struct wsh_tctx *tctx, const struct wsh_rmem *rmem,
 {
     struct sim_op *op = sim_op_new(ctx_of(tctx), rmem, copied ? len : 0);
 
-    op->there = place_of(rmem, off);
+    op->there = address_of(rmem, off);
     op->len = len;
     op->here = copied ? op->copy : (char *)src;
     if (copied && len)
@@ -161,7 +161,7 @@ static int tp_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off
     if (!is_local(rmem))
         return ended(net_get(tctx, rmem, off, dst, len, done));
     local_spend(len);
-    memmove(dst, place_of(rmem, off), len);
+    memmove(dst, address_of(rmem, off), len);
     return ended(0);
 }
 
@@ -169,12 +169,12 @@ static int local_amo(const struct wsh_rmem *rmem, size_t off, const struct wsh_a
 {
     local_spend(0);
     if (result) {
-        uint64_t old = amo_apply(place_of(rmem, off), amo);
+        uint64_t old = amo_apply(address_of(rmem, off), amo);
 
         memcpy(result, &old, amo->width);
         sim_wake(&sim.pe[rmem->pe], (sim_time)(sim.set.shared * 1000));
     } else {
-        store_word(rmem, place_of(rmem, off), amo);
+        store_word(rmem, address_of(rmem, off), amo);
     }
     return ended(0);
 }
@@ -188,7 +188,7 @@ static int tp_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off
         return local_amo(rmem, off, amo, result);
     op = op_for(tctx, rmem, 0, NULL, 0, false);
     op->srd.kind = result ? WSH_SRD_FETCH : WSH_SRD_MSG;
-    op->word = place_of(rmem, off);
+    op->word = address_of(rmem, off);
     op->amo = *amo;
     op->result = result;
     return ended(sim_submit(ctx_of(tctx), op, result ? done : NULL));
@@ -200,7 +200,7 @@ static int net_put_tallied(struct sim_ctx *ctx, struct sim_op *op)
     op_cut(op);
     if (op->srd.segments != 1)
         return -ENOTSUP;
-    op->tally = true;
+    op->counts = true;
     if (wsh_srd_counter_fast(&ctx->srd, &op->out->srd)) {
         sim_post_fast(op);
         return 0;
@@ -216,7 +216,7 @@ static int net_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, si
     bool small = len + sizeof(struct wsh_efa_signal_msg) <= msg_max();
     struct sim_op *op = op_for(tctx, rmem, off, src, len, small);
 
-    op->word = place_of(sig->rmem, sig->off);
+    op->word = address_of(sig->rmem, sig->off);
     op->amo = (struct wsh_amo){sig->op, 8, sig->value, 0};
     if (sig->counter && len) {
         int rc = net_put_tallied(ctx_of(tctx), op);
@@ -242,8 +242,8 @@ static int tp_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, siz
         return ended(net_put_signal(tctx, rmem, off, src, len, sig, done));
     local_spend(len);
     if (len)
-        memmove(place_of(rmem, off), src, len);
-    store_word(sig->rmem, place_of(sig->rmem, sig->off), &amo);
+        memmove(address_of(rmem, off), src, len);
+    store_word(sig->rmem, address_of(sig->rmem, sig->off), &amo);
     return ended(0);
 }
 

@@ -53,13 +53,13 @@ int __wrap_wsh_flags_await(struct wsh_flags *flags, const char *routine)
     struct sim_pe *pe = sim.running;
     int rc;
 
-    pe->looks = flags->mapped;
-    sim.host[pe->host].lookers += flags->mapped;
+    pe->polls = flags->mapped;
+    sim.host[pe->host].pollers += flags->mapped;
     rc = __real_wsh_flags_await(flags, routine);
     if (flags->mapped)
         sim_spend((sim_time)(sim.set.look * 1000) * (sim_time)flags->n);
-    sim.host[pe->host].lookers -= flags->mapped;
-    pe->looks = false;
+    sim.host[pe->host].pollers -= flags->mapped;
+    pe->polls = false;
     return rc;
 }
 

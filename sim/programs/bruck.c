@@ -5,7 +5,7 @@
  */
 #include "sim/programs/program.h"
 
-#include "runtime/coll/memory/pad.h"
+#include "runtime/coll/memory/sync_area.h"
 #include "runtime/op/order.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static size_t src_len(size_t len, size_t n)
 /* The result, then a word and half of all blocks for each step. */
 static size_t dest_len(size_t len, size_t n)
 {
-    return len * n + (size_t)wsh_pad_rounds((int)n) * (sizeof(uint64_t) + (n + 1) / 2 * len);
+    return len * n + (size_t)wsh_sync_area_rounds((int)n) * (sizeof(uint64_t) + (n + 1) / 2 * len);
 }
 
 struct step {
@@ -34,9 +34,10 @@ static struct step step_of(struct sim_pe *pe, const struct sim_call *call, int b
 {
     size_t n = (size_t)sim.n_pes, at = call->dest + n * call->len;
 
-    return (struct step){
-        pe, pe->heap + at + (size_t)wsh_pad_rounds(sim.n_pes) * 8 + (size_t)bit * ((n + 1) / 2) * call->len,
-        (uint64_t *)(pe->heap + at) + bit, round + 1};
+    return (struct step){pe,
+                         pe->heap + at + (size_t)wsh_sync_area_rounds(sim.n_pes) * 8 +
+                             (size_t)bit * ((n + 1) / 2) * call->len,
+                         (uint64_t *)(pe->heap + at) + bit, round + 1};
 }
 
 static int arrived(void *arg)

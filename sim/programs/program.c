@@ -19,7 +19,7 @@ static const struct sim_work *work_find(const char *word, size_t len)
     return NULL;
 }
 
-static size_t place(size_t *end, size_t len)
+static size_t reserve(size_t *end, size_t len)
 {
     size_t at = *end;
 
@@ -30,7 +30,7 @@ static size_t place(size_t *end, size_t len)
 const char *sim_program_read(const struct sim_options *set, struct sim_call calls[SIM_CALLS], int *n,
                              size_t *data_len)
 {
-    size_t pad = sim_pad_len(set->pes, set->per_host), end = pad, more = 0;
+    size_t area = sim_area_len(set->pes, set->per_host), end = area, more = 0;
 
     for (const char *word = set->program, *next; *word; word = *next ? next + 1 : next) {
         const struct sim_work *work;
@@ -42,13 +42,13 @@ const char *sim_program_read(const struct sim_options *set, struct sim_call call
         calls[*n] = (struct sim_call){.work = work, .len = set->len};
         calls[*n].us = calloc((size_t)set->rounds, sizeof(double));
         if (work->src_len) {
-            calls[*n].src = place(&end, work->src_len(set->len, (size_t)set->pes));
-            calls[*n].dest = place(&end, work->dest_len(set->len, (size_t)set->pes));
+            calls[*n].src = reserve(&end, work->src_len(set->len, (size_t)set->pes));
+            calls[*n].dest = reserve(&end, work->dest_len(set->len, (size_t)set->pes));
         }
         more += work->bytes ? work->bytes(set) : 0;
         ++*n;
     }
-    *data_len = end - pad + more;
+    *data_len = end - area + more;
     program.used = end;
     return NULL;
 }

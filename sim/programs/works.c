@@ -240,20 +240,20 @@ static int run_scan(struct sim_pe *pe, const struct sim_call *call, uint64_t rou
 /* Puts to the PE behind me and the one a host away; a barrier completes them. */
 static int run_put(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
 {
-    int n = sim.n_pes, near = (pe->number + 1) % n, far = (pe->number + sim.set.per_host) % n, rc;
+    int n = sim.n_pes, next = (pe->number + 1) % n, across = (pe->number + sim.set.per_host) % n, rc;
 
     fill(pe, call->src, call->len, round, pe->number, ALL);
     sim.debt = 0;
-    rc = wsh_put_nbi(&sim.job.ctx, pe->heap + call->dest, pe->heap + call->src, call->len, near);
+    rc = wsh_put_nbi(&sim.job.ctx, pe->heap + call->dest, pe->heap + call->src, call->len, next);
     if (!rc)
         rc = wsh_put_nbi(&sim.job.ctx, pe->heap + call->dest + call->len, pe->heap + call->src, call->len,
-                         far);
+                         across);
     if (!rc)
         rc = wsh_barrier(&pe->team, "shmem_barrier");
     if (!rc)
         rc = check(pe, call->dest, call->len, round, (pe->number + n - 1) % n, ALL, "put");
-    far = (pe->number + n - sim.set.per_host % n) % n;
-    return rc ? rc : check(pe, call->dest + call->len, call->len, round, far, ALL, "put");
+    across = (pe->number + n - sim.set.per_host % n) % n;
+    return rc ? rc : check(pe, call->dest + call->len, call->len, round, across, ALL, "put");
 }
 
 static size_t two(size_t len, size_t n)

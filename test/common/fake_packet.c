@@ -119,17 +119,17 @@ int fake_send(struct wsh_tctx *tctx, const struct fake_packet *from, const void 
 }
 
 /* Words are stored whole; release pairs with the acquire of whoever polls them. */
-static void deliver(char *place, const char *data, size_t len)
+static void deliver(char *at, const char *data, size_t len)
 {
     uint64_t word;
 
-    if (len % 8 || (uintptr_t)place % 8) {
-        memcpy(place, data, len);
+    if (len % 8 || (uintptr_t)at % 8) {
+        memcpy(at, data, len);
         return;
     }
     for (size_t off = 0; off < len; off += 8) {
         memcpy(&word, data + off, 8);
-        __atomic_store_n((uint64_t *)(void *)(place + off), word, __ATOMIC_RELEASE);
+        __atomic_store_n((uint64_t *)(void *)(at + off), word, __ATOMIC_RELEASE);
     }
 }
 
@@ -141,13 +141,13 @@ static void open_packet(struct fake_packet *packet)
     world.reorderings += packet->number < *opened;
     *opened = packet->number > *opened ? packet->number : *opened;
     if (packet->kind == FAKE_GET)
-        memcpy(packet->data, packet->place, packet->len);
+        memcpy(packet->data, packet->at, packet->len);
     if (packet->kind == FAKE_PUT || packet->kind == FAKE_SIGNAL)
-        deliver(packet->place, packet->data, packet->len);
+        deliver(packet->at, packet->data, packet->len);
     if (packet->kind == FAKE_SIGNAL)
-        wsh_amo_apply64(packet->sig_place, packet->amo.op, packet->amo.operand, 0);
+        wsh_amo_apply64(packet->sig_at, packet->amo.op, packet->amo.operand, 0);
     if (packet->kind == FAKE_AMO)
-        packet->old = wsh_amo_apply(packet->place, packet->amo.op, packet->amo.width, packet->amo.operand,
+        packet->old = wsh_amo_apply(packet->at, packet->amo.op, packet->amo.width, packet->amo.operand,
                                     packet->amo.compare);
     packet->returning = true;
     post(packet);

@@ -25,11 +25,11 @@ struct fake_packet {
     unsigned long number; /* among all packets */
     bool returning;
     enum fake_kind kind;
-    char *place; /* at the target */
+    char *at;    /* at the target */
     void *local; /* source, or where a get or an old value goes */
     size_t len;
     struct wsh_amo amo;
-    char *sig_place;
+    char *sig_at;
     struct wsh_done *done;
     uint64_t old;
     char *data; /* what travels */

@@ -126,7 +126,7 @@ static int fake_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t o
                     size_t len, struct wsh_done *done)
 {
     const struct fake_packet packet = {
-        .to = rmem->pe, .kind = FAKE_PUT, .place = place_of(rmem, off), .len = len};
+        .to = rmem->pe, .kind = FAKE_PUT, .at = place_of(rmem, off), .len = len};
 
     (void)done;
     return len ? fake_send(tctx, &packet, src, true) : 0;
@@ -135,12 +135,8 @@ static int fake_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t o
 static int fake_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
                     struct wsh_done *done)
 {
-    const struct fake_packet packet = {.to = rmem->pe,
-                                       .kind = FAKE_GET,
-                                       .place = place_of(rmem, off),
-                                       .local = dst,
-                                       .len = len,
-                                       .done = done};
+    const struct fake_packet packet = {
+        .to = rmem->pe, .kind = FAKE_GET, .at = place_of(rmem, off), .local = dst, .len = len, .done = done};
 
     return len ? fake_send(tctx, &packet, NULL, done != NULL) : 0;
 }
@@ -150,7 +146,7 @@ static int fake_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t o
 {
     const struct fake_packet packet = {.to = rmem->pe,
                                        .kind = FAKE_AMO,
-                                       .place = place_of(rmem, off),
+                                       .at = place_of(rmem, off),
                                        .local = result,
                                        .amo = *amo,
                                        .done = result ? done : NULL};
@@ -163,9 +159,9 @@ static int fake_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, s
 {
     const struct fake_packet packet = {.to = rmem->pe,
                                        .kind = FAKE_SIGNAL,
-                                       .place = place_of(rmem, off),
+                                       .at = place_of(rmem, off),
                                        .len = len,
-                                       .sig_place = place_of(sig->rmem, sig->off),
+                                       .sig_at = place_of(sig->rmem, sig->off),
                                        .amo = {.op = sig->op, .width = 8, .operand = sig->value}};
 
     (void)done;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 const bool stack_hmem = true;
-const struct wsh_tp_ops *const stack_carrier = NULL;
+const struct wsh_tp_ops *const stack_context = NULL;
 
 struct both {
     struct wsh_tctx base;
@@ -80,9 +80,9 @@ static int path_to(struct wsh_tctx *tctx, int pe)
     return pe == stack_of(tctx)->me ? STAGE : EFA;
 }
 
-static const struct wsh_rmem *place(struct wsh_tctx *tctx, const struct wsh_rmem *rmem)
+static const struct wsh_rmem *slot(struct wsh_tctx *tctx, const struct wsh_rmem *rmem)
 {
-    return path_to(tctx, rmem->pe) == EFA ? &stack_of(tctx)->far[rmem->pe] : rmem;
+    return path_to(tctx, rmem->pe) == EFA ? &stack_of(tctx)->by_efa[rmem->pe] : rmem;
 }
 
 static int both_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
@@ -91,7 +91,7 @@ static int both_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t o
     int path = path_to(tctx, rmem->pe);
     struct wsh_tctx *part = take(tctx, rmem->pe, path);
 
-    return part ? stack_part[path]->put(part, place(tctx, rmem), off, src, len, done) : -EAGAIN;
+    return part ? stack_part[path]->put(part, slot(tctx, rmem), off, src, len, done) : -EAGAIN;
 }
 
 static int both_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
@@ -100,7 +100,7 @@ static int both_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t o
     int path = path_to(tctx, rmem->pe);
     struct wsh_tctx *part = take(tctx, rmem->pe, path);
 
-    return part ? stack_part[path]->get(part, place(tctx, rmem), off, dst, len, done) : -EAGAIN;
+    return part ? stack_part[path]->get(part, slot(tctx, rmem), off, dst, len, done) : -EAGAIN;
 }
 
 static int both_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
@@ -126,7 +126,7 @@ static int both_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, s
     rc = efa ? wsh_stage_signal_hold(stage, sig, done, &hold) : -EAGAIN;
     if (rc)
         return rc;
-    rc = stack_part[EFA]->put(efa, place(tctx, rmem), off, src, len, hold);
+    rc = stack_part[EFA]->put(efa, slot(tctx, rmem), off, src, len, hold);
     wsh_stage_signal_release(stage, sig, hold, !rc);
     return rc;
 }

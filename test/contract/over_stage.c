@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The contract over staging with a carrier of the test's own (carrier.c); what is below it is stack.c. */
-#include "test/contract/carrier.h"
+/* The contract over staging with a staging context of the test's own (stage_context.c); what is below it is stack.c. */
+#include "test/contract/stage_context.h"
 #include "test/contract/group_gpu.h"
 #include "test/contract/stack.h"
 
 const bool stack_hmem = false;
-const struct wsh_tp_ops *const stack_carrier = &carrier_ops;
+const struct wsh_tp_ops *const stack_context = &stage_context_ops;
 
 __attribute__((constructor)) static void find_parts(void)
 {
@@ -13,5 +13,8 @@ __attribute__((constructor)) static void find_parts(void)
     stack_alone();
 }
 
-const struct group_path group_path = {
-    .name = "stage", .transport = "stage", .ops = &stack_ops, .before = carrier_reset, .gpu = GROUP_FAKE_GPU};
+const struct group_path group_path = {.name = "stage",
+                                      .transport = "stage",
+                                      .ops = &stack_ops,
+                                      .before = stage_context_reset,
+                                      .gpu = GROUP_FAKE_GPU};

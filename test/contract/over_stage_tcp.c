@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The contract over staging with efa and libfabric's provider tcp as its carrier; what is below it is stack.c. */
+/*
+ * The contract over staging with efa and libfabric's provider tcp as its staging context; what is below it is stack.c.
+ */
 #include "test/contract/group_gpu.h"
 #include "test/contract/stack.h"
 
 const bool stack_hmem = false;
-const struct wsh_tp_ops *const stack_carrier = NULL;
+const struct wsh_tp_ops *const stack_context = NULL;
 
 __attribute__((constructor)) static void find_parts(void)
 {

@@ -2,7 +2,7 @@
 /* Opens, connects and closes the three transports together. */
 #include "test/contract/stack.h"
 
-#include "test/contract/carrier.h"
+#include "test/contract/stage_context.h"
 #include "test/contract/group_gpu.h"
 
 #include "transports/nvlink/agent.h"
@@ -21,9 +21,9 @@ struct blob {
     char bytes[];
 };
 
-static int reach_box(const struct wsh_stage_carrier *carrier, int pe, struct wsh_stage_target *to)
+static int reach_box(const struct wsh_stage_context *context, int pe, struct wsh_stage_target *to)
 {
-    struct stack *stack = carrier->core;
+    struct stack *stack = context->core;
 
     if (!stack->met || !stack->boxes[pe].tp)
         return -EHOSTUNREACH;
@@ -31,9 +31,9 @@ static int reach_box(const struct wsh_stage_carrier *carrier, int pe, struct wsh
     return 0;
 }
 
-static int reach_own(const struct wsh_stage_carrier *carrier, enum wsh_seg seg, struct wsh_stage_target *to)
+static int reach_own(const struct wsh_stage_context *context, enum wsh_seg seg, struct wsh_stage_target *to)
 {
-    struct stack *stack = carrier->core;
+    struct stack *stack = context->core;
 
     if (!stack->met)
         return -EHOSTUNREACH;
@@ -52,15 +52,15 @@ static void stack_close(struct wsh_tp *tp)
             for (int pe = 0; pe < stack->n; pe++) {
                 if (stack->boxes[pe].tp)
                     stack_part[EFA]->mem_detach(stack->tp[EFA], &stack->boxes[pe]);
-                stack_part[EFA]->mem_detach(stack->tp[EFA], &stack->far[pe]);
+                stack_part[EFA]->mem_detach(stack->tp[EFA], &stack->by_efa[pe]);
             }
             stack_part[EFA]->mem_release(stack->tp[EFA], stack->box);
         }
         if (stack->tp[part])
             stack_part[part]->close(stack->tp[part]);
     }
-    if (!stack_carrier)
-        munmap(stack->carrier.base, stack->carrier.len);
+    if (!stack_context)
+        munmap(stack->context.base, stack->context.len);
     free(stack);
 }
 
@@ -72,7 +72,7 @@ static int open_part(struct stack *stack, const struct wsh_tp_params *params, in
 
     its.gpu = part == EFA ? NULL : params->gpu;
     its.hmem = stack_hmem;
-    rc = part == STAGE ? wsh_stage_open(&stack->carrier, stack->me, stack->n, &stack->tp[part])
+    rc = part == STAGE ? wsh_stage_open(&stack->context, stack->me, stack->n, &stack->tp[part])
                        : stack_part[part]->open(&its, &stack->tp[part], &stack->limits[part]);
     *limits = stack->limits[part];
     if (!rc)
@@ -86,9 +86,9 @@ static char *stack_memory(int pe)
 {
     void *memory;
 
-    if (stack_carrier)
-        return carrier_memory(pe);
-    memory = mmap(NULL, CARRIER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack_context)
+        return stage_context_memory(pe);
+    memory = mmap(NULL, STAGE_CONTEXT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -99,8 +99,8 @@ static int stack_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
 
     stack->me = params->my_pe;
     stack->n = params->n_pes;
-    stack->carrier = (struct wsh_stage_carrier){.base = stack_memory(stack->me),
-                                                .len = CARRIER_BYTES,
+    stack->context = (struct wsh_stage_context){.base = stack_memory(stack->me),
+                                                .len = STAGE_CONTEXT_BYTES,
                                                 .gpu = params->gpu,
                                                 .reach = reach_box,
                                                 .own = reach_own,
@@ -120,7 +120,7 @@ static int stack_address(struct wsh_tp *tp, void *bytes, size_t *len)
 {
     struct stack *stack = (struct stack *)tp;
     struct wsh_mem mem = {
-        WSH_SEG_HEAP, WSH_MEM_HOST, stack->carrier.base, stack->carrier.len, -1, NULL, 0, 0};
+        WSH_SEG_HEAP, WSH_MEM_HOST, stack->context.base, stack->context.len, -1, NULL, 0, 0};
     static _Thread_local char key[WSH_TP_MEM_MAX];
     struct blob *blob = bytes;
     size_t room = *len - sizeof *blob, at = 0, part_len, key_len = sizeof key;
@@ -197,8 +197,8 @@ static int open_targets(struct stack *stack, const struct wsh_tp_peers *peers)
             stack->ctx[part]->tp = stack->tp[part];
     }
     if (!rc)
-        rc = stack_part[NVLINK]->mem_adopt(stack->tp[NVLINK], stack->me, WSH_SEG_HEAP, stack->carrier.base,
-                                           stack->carrier.len, &stack->here);
+        rc = stack_part[NVLINK]->mem_adopt(stack->tp[NVLINK], stack->me, WSH_SEG_HEAP, stack->context.base,
+                                           stack->context.len, &stack->here);
     stack->met = !rc;
     return rc;
 }
@@ -272,7 +272,7 @@ static int stack_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const v
     if (rc || !stack_hmem || pe == stack->me)
         return rc;
     return stack_part[EFA]->mem_attach(stack->tp[EFA], pe, seg, (const char *)blob + its, len - its,
-                                       &stack->far[pe]);
+                                       &stack->by_efa[pe]);
 }
 
 static int stack_progress(struct wsh_tp *tp)
@@ -312,9 +312,9 @@ void stack_find_parts(void)
             if (!strcmp((*known)->name, names[part]))
                 stack_part[part] = *known;
     stack_part[STAGE] = wsh_stage_ops();
-    if (!stack_carrier)
+    if (!stack_context)
         return;
-    wsh_tp_fill(&own, stack_carrier);
+    wsh_tp_fill(&own, stack_context);
     stack_part[EFA] = &own;
 }
 

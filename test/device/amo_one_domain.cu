@@ -44,7 +44,7 @@ int main(void)
     int *lock;
 
     dev_begin();
-    each = (unsigned)(dev_has_far() ? mp_rounds(20, 250) : mp_rounds(500, 1000));
+    each = (unsigned)(dev_has_other_hosts() ? mp_rounds(20, 250) : mp_rounds(500, 1000));
     host_each = (unsigned)mp_rounds(1000, 10000);
     word = (uint64_t *)dev_alloc(8);
     narrow = (unsigned *)dev_alloc(8);

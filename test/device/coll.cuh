@@ -8,7 +8,7 @@
 
 #include "test/device/dev.cuh"
 
-/* Lengths in elements: nothing, odd ones, a cell's, around what fits the cells, and beyond. */
+/* Lengths in elements: nothing, odd ones, an LL line's, around what fits the LL lines, and beyond. */
 static const size_t coll_lengths[] = {0, 1, 2, 3, 7, 64, 255, 512, 513, 1000, 4099};
 enum { COLL_MAX = 4099 };
 

@@ -72,7 +72,7 @@ template <int S> __global__ void exchange(shmem_team_t team, struct arrays a, si
     }
 }
 
-/* Calls by cells need no barrier between them but that each round has its own dest. */
+/* Calls by LL lines need no barrier between them but that each round has its own dest. */
 template <int S> __global__ void in_a_row(shmem_team_t team, struct arrays a, unsigned rounds)
 {
     int me = shmem_team_my_pe(team), n_pes = shmem_team_n_pes(team);
@@ -236,7 +236,7 @@ int main(void)
     struct arrays a;
     size_t len;
 
-    /* A few calls before the numbers in cells wrap. */
+    /* A few calls before the numbers in LL lines wrap. */
     setenv("SHMEM_DEVICE_EPOCH", "4294967200", 0);
     dev_begin();
     dev_case("teams from before the GPU is attached");

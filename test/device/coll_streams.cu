@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* Elements for each member, at most: no number of blocks divides them. */
-enum { MOST = 400009, FAR_MOST = 16411, FEW = 5001 /* from here on no collect and alltoalls */ };
+enum { MOST = 400009, REMOTE_MOST = 16411, FEW = 5001 /* from here on no collect and alltoalls */ };
 
 struct arrays {
     unsigned *dest, *source, *sum, *part, *cast, *parts, *apart;
@@ -131,7 +131,7 @@ static void put_round(const struct coll_team &team, const struct arrays &a, size
 static void direct(const struct coll_team &team, const struct arrays &a, cudaStream_t stream)
 {
     for (size_t n : {1, 77, 3000, 5000, 16411, 100003, (int)MOST}) {
-        if (dev_has_far() && n > FAR_MOST)
+        if (dev_has_other_hosts() && n > REMOTE_MOST)
             break;
         put_round(team, a, n, false, stream);
         put_round(team, a, n, true, stream);
@@ -150,7 +150,7 @@ static cudaGraphExec_t capture(const struct coll_team &team, const struct arrays
     mp_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess, "capture begins");
     put_round(team, a, 100, false, stream);
     put_round(team, a, 3000, true, stream);
-    put_round(team, a, dev_has_far() ? FAR_MOST : 30011, false, stream);
+    put_round(team, a, dev_has_other_hosts() ? REMOTE_MOST : 30011, false, stream);
     mp_check(cudaStreamEndCapture(stream, &graph) == cudaSuccess, "capture ends");
     mp_check(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess, "a graph of what was captured");
     cudaGraphDestroy(graph);
@@ -163,7 +163,7 @@ static void replay(const struct coll_team &team, const struct arrays &a, cudaStr
     const char *rounds = getenv("WSH_TEST_ROUNDS");
     cudaGraphExec_t exec = capture(team, a, stream);
 
-    for (int i = 0, n = rounds ? atoi(rounds) : dev_has_far() ? 20 : 100; i < n && exec; i++) {
+    for (int i = 0, n = rounds ? atoi(rounds) : dev_has_other_hosts() ? 20 : 100; i < n && exec; i++) {
         mp_check(cudaGraphLaunch(exec, stream) == cudaSuccess, "a replay");
         if (i % 7 == 0)
             put_round(team, a, 5, i % 2, stream);

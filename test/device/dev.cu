@@ -117,7 +117,7 @@ void *dev_share(size_t len)
     return memory;
 }
 
-bool dev_has_far(void)
+bool dev_has_other_hosts(void)
 {
     return mp_path_is("gpumixed") || mp_path_is("gpumixedefa") || mp_path_is("gpuhmemefa") || mp_path_is("gpugda");
 }

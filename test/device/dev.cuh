@@ -83,7 +83,7 @@ void *dev_alloc(size_t len);
 void *dev_share(size_t len);
 
 /* The path leads to PEs that this GPU reaches by the proxy alone: what is many rounds elsewhere takes long there. */
-bool dev_has_far(void);
+bool dev_has_other_hosts(void);
 
 /* A kind of litmus test is to be run: WSH_LITMUS_KINDS names it, or none. */
 bool dev_litmus_wants(const char *kind);

@@ -47,28 +47,28 @@ template <int S> __global__ void put_last(struct place p, size_t len, unsigned s
 {
     if (len <= SHORT)
         fill<S>(p.source, len, seed, false);
-    dev_putmem_nbi<S>(p.data, p.source, len, p.far);
+    dev_putmem_nbi<S>(p.data, p.source, len, p.peer);
 }
 
 template <int S> __global__ void put_quiet_poison(struct place p, size_t len, unsigned seed)
 {
     if (len <= SHORT)
         fill<S>(p.source, len, seed, false);
-    dev_putmem_nbi<S>(p.data, p.source, len, p.far);
+    dev_putmem_nbi<S>(p.data, p.source, len, p.peer);
     dev_quiet<S>();
     fill<S>(p.source, len, seed, true);
     if (threadIdx.x == 0)
-        shmem_signal_add(p.signal, 1, p.far);
+        shmem_signal_add(p.signal, 1, p.peer);
 }
 
 template <int S> __global__ void put_fence_signal(struct place p, size_t len, unsigned seed)
 {
     if (len <= SHORT)
         fill<S>(p.source, len, seed, false);
-    dev_putmem_nbi<S>(p.data, p.source, len, p.far);
+    dev_putmem_nbi<S>(p.data, p.source, len, p.peer);
     dev_fence<S>();
     if (threadIdx.x == 0)
-        shmem_signal_add(p.signal, 1, p.far);
+        shmem_signal_add(p.signal, 1, p.peer);
 }
 
 __global__ void receive(struct place p, size_t len, unsigned seed, uint64_t signals, struct dev_report *report)
@@ -82,7 +82,7 @@ __global__ void receive(struct place p, size_t len, unsigned seed, uint64_t sign
 
 template <int S> __global__ void get_quiet(struct place p, size_t len)
 {
-    dev_getmem_nbi<S>(p.source, p.data, len, p.far);
+    dev_getmem_nbi<S>(p.source, p.data, len, p.peer);
     dev_quiet<S>();
 }
 

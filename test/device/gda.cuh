@@ -13,7 +13,7 @@ struct place {
     unsigned char *data;   /* at the partner and here */
     uint64_t *signal;
     uint64_t signals; /* that have come to it */
-    int far;
+    int peer;
     unsigned from; /* a seed of this PE's ^ from is the partner's */
     bool by_nic;   /* requests in queues, and not records for the proxy */
 };
@@ -110,7 +110,7 @@ static struct gda_seen gda_look(void)
 }
 
 /* Where this PE's partner is, on the other host. */
-static int gda_far(void)
+static int gda_peer(void)
 {
     return (mp_me + mp_npes / 2) % mp_npes;
 }
@@ -118,7 +118,7 @@ static int gda_far(void)
 static bool gda_takes(void *source, void *dest)
 {
     gda_shared->takes = 0;
-    gda_takes_kernel<<<1, 1>>>(gda_shared, dest, source, gda_far());
+    gda_takes_kernel<<<1, 1>>>(gda_shared, dest, source, gda_peer());
     dev_wait();
     return gda_shared->takes;
 }
@@ -164,9 +164,9 @@ static struct place gda_place(bool to_gpu, size_t len)
 
     p.data = (unsigned char *)(to_gpu ? dev_alloc(len) : mp_alloc(len));
     p.signal = (uint64_t *)(to_gpu ? dev_alloc(8) : mp_alloc(8));
-    p.far = gda_far();
-    p.from = seed_of(mp_me) ^ seed_of(p.far);
-    mp_check(!shmem_ptr(p.data, p.far), "PE %d is not on another host", p.far);
+    p.peer = gda_peer();
+    p.from = seed_of(mp_me) ^ seed_of(p.peer);
+    mp_check(!shmem_ptr(p.data, p.peer), "PE %d is not on another host", p.peer);
     return p;
 }
 

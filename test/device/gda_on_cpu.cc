@@ -192,10 +192,10 @@ static void prepare(const struct state &state, uint32_t i)
     operation->need = state.fenced;
 }
 
-static void ask(const struct state &state)
+static void request(const struct state &state)
 {
-    wsh_dev_ring_send(rings(), wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_PUT_WORD), state.i, state.i, 0, 0, 4,
-                                           (int)state.poster, 0},
+    wsh_dev_ring_send(rings(), wsh_dev_request{wsh_dev_ring_kind(WSH_RING_PUT_WORD), state.i, state.i, 0, 0, 4,
+                                               (int)state.poster, 0},
                       1);
 }
 
@@ -221,7 +221,7 @@ static bool is_open()
     if (wsh_ptx_poll(&gda->fences) == wsh_ptx_poll(&gda->fences_over))
         return true;
     r = wsh_dev_gda_fences_end(gda, rings());
-    if (r != WSH_GDA_OPEN && r != WSH_GDA_CLOSED && wsh_dev_gda_is_to_ask(gda))
+    if (r != WSH_GDA_OPEN && r != WSH_GDA_CLOSED && wsh_dev_gda_is_to_request(gda))
         wsh_dev_ring_ask_quiet(rings());
     return r == WSH_GDA_OPEN;
 }
@@ -245,7 +245,7 @@ static void operate(struct state *state)
         wsh_dev_gda_post(state->queue, lanes_of_mine,
                          request_of(state->poster, state->i));
     else
-        ask(*state);
+        request(*state);
     state->i++;
 }
 

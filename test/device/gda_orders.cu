@@ -19,7 +19,7 @@ DEV_SCOPED(uint64_put_nbi)
 struct pair {
     uint64_t *a, *b, *data;
     size_t first, second; /* words */
-    int far;
+    int peer;
 };
 
 template <int S> __global__ void overtake(struct pair p)
@@ -30,14 +30,14 @@ template <int S> __global__ void overtake(struct pair p)
     for (size_t i = 0; i < p.second && threadIdx.x == 0; i++)
         p.b[i] = 2;
     __syncthreads();
-    dev_uint64_put_nbi<S>(p.data, p.a, p.first, p.far);
+    dev_uint64_put_nbi<S>(p.data, p.a, p.first, p.peer);
     if (S == BLOCK)
         shmem_fence_block();
     else if (S == WARP)
         shmem_fence_warp();
     else
         shmem_fence();
-    dev_uint64_put_nbi<S>(p.data, p.b, p.second, p.far);
+    dev_uint64_put_nbi<S>(p.data, p.b, p.second, p.peer);
 }
 
 __global__ void expect_second(struct pair p, struct dev_report *report)
@@ -74,7 +74,7 @@ static void run_overtakes(bool to_gpu, struct dev_report *report)
     struct pair p = {};
 
     p.data = (uint64_t *)(to_gpu ? dev_alloc(8192 * 8) : mp_alloc(8192 * 8));
-    p.far = gda_far();
+    p.peer = gda_peer();
     for (int i = 0; i < 2; i++) {
         sources[BY_NIC][i] = (uint64_t *)dev_alloc(8192 * 8);
         mp_check(!cudaMalloc(&sources[BY_PROXY][i], 8192 * 8), "cudaMalloc");
@@ -101,7 +101,7 @@ __global__ void send_list(struct place p, shmemx_put_t *list, shmemx_counter_t c
     for (size_t i = threadIdx.x; i < LIST * PART; i += blockDim.x)
         p.source[i] = pattern(i, seed);
     for (int i = threadIdx.x; i < LIST; i += blockDim.x)
-        list[i] = shmemx_put_t{p.data + i * PART, p.source + i * PART, list_len(i), counter, p.far};
+        list[i] = shmemx_put_t{p.data + i * PART, p.source + i * PART, list_len(i), counter, p.peer};
     __syncthreads();
     if (S == THREAD && threadIdx.x == 0)
         shmemx_putmem_nbi_list(list, LIST);
@@ -185,7 +185,7 @@ static void run_lists(bool to_gpu, struct dev_report *report)
 }
 
 /* Each of a scope's groups puts `each` words of its own, one at a time. */
-template <int S> __global__ void put_many(uint64_t *data, uint64_t *source, unsigned each, unsigned seed, int far)
+template <int S> __global__ void put_many(uint64_t *data, uint64_t *source, unsigned each, unsigned seed, int peer)
 {
     unsigned group = S == BLOCK ? blockIdx.x : (blockIdx.x * blockDim.x + threadIdx.x) / (S == WARP ? 32 : 1);
 
@@ -194,7 +194,7 @@ template <int S> __global__ void put_many(uint64_t *data, uint64_t *source, unsi
 
         if (S == THREAD || (S == WARP ? threadIdx.x % 32 : threadIdx.x) == 0)
             source[k] = (uint64_t)seed << 32 | k;
-        dev_uint64_put_nbi<S>(data + k, source + k, (size_t)1, far);
+        dev_uint64_put_nbi<S>(data + k, source + k, (size_t)1, peer);
     }
 }
 
@@ -216,7 +216,7 @@ template <int S> static void run_many(uint64_t *data, uint64_t *source, const ch
              dev_scope_name[S]);
     for (unsigned turn = 0; turn < turns; turn++)
         put_many<S><<<GRID, GRID_THREADS>>>(data + turn * WORDS, source + turn * WORDS, WORDS / groups,
-                                            turn * 3 + S + 1, gda_far());
+                                            turn * 3 + S + 1, gda_peer());
     dev_wait();
     shmem_barrier_all();
     gda_expect(before, (unsigned long long)turns * WORDS, "puts of a grid");

@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { PLACES = 512, STREAM_OPS = 16 };
+enum { SLOTS = 512, STREAM_OPS = 16 };
 #define NO_MESSAGE UINT64_MAX
 
 struct inbox_host {
@@ -15,11 +15,11 @@ struct inbox_host {
     struct wsh_stage_peer peer;
     struct wsh_inbox shared;
     struct inbox_memory *memory;
-    struct wsh_stage_head head[PLACES];
-    uint64_t payload[PLACES][INBOX_WORDS];
+    struct wsh_stage_head head[SLOTS];
+    uint64_t payload[SLOTS][INBOX_WORDS];
     struct wsh_rmem mine;
     uint64_t stream[STREAM_OPS]; /* what the stream was given, by its number: the message's */
-    unsigned looks;
+    unsigned polls;
     uint64_t wrong;
 };
 
@@ -38,7 +38,7 @@ static enum wsh_stage_kind inbox_kind(uint64_t pos)
 /* Message `pos`: its number in every word, then one more of what is counted, or only the one or the other. */
 static void make(struct inbox_host *host, uint64_t pos)
 {
-    struct wsh_stage_head *head = &host->head[pos % PLACES];
+    struct wsh_stage_head *head = &host->head[pos % SLOTS];
     enum wsh_stage_kind kind = inbox_kind(pos);
     size_t slot = pos % INBOX_SLOTS;
 
@@ -63,13 +63,13 @@ static void make(struct inbox_host *host, uint64_t pos)
         head->value = pos;
     }
     for (size_t i = 0; i < INBOX_WORDS; i++)
-        host->payload[pos % PLACES][i] = pos;
+        host->payload[pos % SLOTS][i] = pos;
 }
 
 static void apply(struct inbox_host *host, uint64_t pos)
 {
-    const struct wsh_stage_head *head = &host->head[pos % PLACES];
-    uint64_t *payload = host->payload[pos % PLACES], old;
+    const struct wsh_stage_head *head = &host->head[pos % SLOTS];
+    uint64_t *payload = host->payload[pos % SLOTS], old;
     char *to = (char *)host->memory + head->off;
 
     switch (head->kind) {
@@ -114,12 +114,12 @@ int wsh_stage_gpu_probe(struct wsh_stage *stage)
 }
 
 /* The stream goes on, at its own pace. */
-static void look_at_stream(struct inbox_host *host)
+static void poll_stream(struct inbox_host *host)
 {
     struct wsh_stage *stage = &host->stage;
     uint64_t pos = host->stream[stage->landed % STREAM_OPS];
 
-    if (stage->landed == stage->issued || ++host->looks % 4)
+    if (stage->landed == stage->issued || ++host->polls % 4)
         return;
     if (pos != NO_MESSAGE)
         apply(host, pos);
@@ -153,16 +153,16 @@ static bool give(struct inbox_host *host)
 {
     uint64_t pos = host->peer.taken;
 
-    look_at_stream(host);
-    switch (wsh_stage_inbox_dispatch(&host->stage, &host->head[pos % PLACES])) {
+    poll_stream(host);
+    switch (wsh_stage_inbox_dispatch(&host->stage, &host->head[pos % SLOTS])) {
     case WSH_STAGE_HELD: return false;
     case WSH_STAGE_BY_STREAM:
         if (wsh_stage_in_apply(&host->stage, &host->peer, pos))
             return false;
         break;
     default:
-        wsh_stage_inbox_queue(&host->stage, &host->peer, &host->head[pos % PLACES], &host->mine, &host->mine,
-                              (char *)host->payload[pos % PLACES]);
+        wsh_stage_inbox_queue(&host->stage, &host->peer, &host->head[pos % SLOTS], &host->mine, &host->mine,
+                              (char *)host->payload[pos % SLOTS]);
     }
     host->peer.taken++;
     return true;
@@ -173,7 +173,7 @@ static void check_gets(struct inbox_host *host, uint64_t from, uint64_t to)
 {
     for (uint64_t pos = from; pos < to; pos++)
         for (size_t i = 0; inbox_what(pos) == INBOX_GET && i + 1 < INBOX_WORDS; i++)
-            host->wrong += host->payload[pos % PLACES][i] != inbox_writer_before(pos);
+            host->wrong += host->payload[pos % SLOTS][i] != inbox_writer_before(pos);
 }
 
 void inbox_host_run(struct inbox_host *host, uint64_t from, uint64_t to)
@@ -185,13 +185,13 @@ void inbox_host_run(struct inbox_host *host, uint64_t from, uint64_t to)
         while (!give(host))
             if (!wsh_stage_inbox_progress(&host->stage))
                 sched_yield();
-        while (in->handed - in->pulled > PLACES / 4) {
-            look_at_stream(host);
+        while (in->handed - in->pulled > SLOTS / 4) {
+            poll_stream(host);
             wsh_stage_inbox_progress(&host->stage);
         }
     }
     while (in->handed != in->pulled || host->stage.landed != host->stage.issued) {
-        look_at_stream(host);
+        poll_stream(host);
         if (!wsh_stage_inbox_progress(&host->stage))
             sched_yield();
     }

@@ -23,11 +23,11 @@ static std::atomic<bool> stop;
 static int failures;
 
 /* The library that the view's unit makes itself known to is not here. */
-extern "C" void wsh_device_register(const struct wsh_device_unit *)
+extern "C" void wsh_device_register(const struct wsh_device_module *)
 {
 }
 
-extern "C" void wsh_device_unregister(const struct wsh_device_unit *)
+extern "C" void wsh_device_unregister(const struct wsh_device_module *)
 {
 }
 
@@ -47,7 +47,7 @@ static void lane(unsigned number)
     threadIdx = cpu_dim{number, 0, 0};
     while (!stop.load(std::memory_order_relaxed)) {
         seed = seed * 1103515245u + 12345;
-        for (unsigned looks = seed >> 16 & 255; looks--;) {
+        for (unsigned polls = seed >> 16 & 255; polls--;) {
             wsh_dev_pull();
             sched_yield();
         }

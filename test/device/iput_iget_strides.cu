@@ -124,7 +124,7 @@ template <int S> static void run(const struct pair &at, int pe)
 int main(void)
 {
     struct pair device = {NULL, NULL, false}, host = {NULL, NULL, true};
-    int far;
+    int peer;
 
     dev_begin();
     here = (char *)dev_alloc(BYTES);
@@ -132,9 +132,9 @@ int main(void)
     device.source = (char *)dev_alloc(BYTES);
     host.dest = (char *)mp_alloc(BYTES);
     host.source = (char *)mp_alloc(BYTES);
-    far = (mp_me + mp_npes / 2) % mp_npes;
-    if (shmem_ptr(host.dest, far))
+    peer = (mp_me + mp_npes / 2) % mp_npes;
+    if (shmem_ptr(host.dest, peer))
         DEV_EACH_SCOPE(run<S>(device, mp_right()));
-    DEV_EACH_SCOPE(run<S>(host, far));
+    DEV_EACH_SCOPE(run<S>(host, peer));
     return dev_end();
 }

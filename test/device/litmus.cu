@@ -18,7 +18,7 @@
 #define LANES 64
 #define WORDS_MAX ((size_t)8192)
 #define SCRATCH 8192
-#define WORDS_FAR ((size_t)8) /* one by one, to other hosts */
+#define WORDS_REMOTE ((size_t)8) /* one by one, to other hosts */
 
 enum { THREADS = 128 };
 enum kind {
@@ -44,7 +44,7 @@ struct litmus {
     uint64_t first, rounds;
     enum kind kind[KINDS]; /* of round r: number r % n_kinds of them */
     unsigned n_kinds, counted[KINDS + 1]; /* counted[i]: of the first i kinds behind number 0, those that are counted */
-    bool far; /* some PEs are on other hosts */
+    bool remote; /* some PEs are on other hosts */
     struct dev_report *report;
 };
 
@@ -79,7 +79,7 @@ static __device__ size_t words_of(const struct litmus &l, uint64_t round, unsign
     enum kind kind = kind_of(l, round);
     size_t words = any_words(round, lane);
 
-    return l.far && (kind == THREADS_THEN_QUIET || kind == ELEMENTS) && words > WORDS_FAR ? WORDS_FAR : words;
+    return l.remote && (kind == THREADS_THEN_QUIET || kind == ELEMENTS) && words > WORDS_REMOTE ? WORDS_REMOTE : words;
 }
 
 /* The words of the last round are drawn into this multiprocessor's L1. */
@@ -263,7 +263,7 @@ static int lanes_that_fit(void)
 
 static uint64_t rounds(void)
 {
-    return (uint64_t)(dev_has_far() ? mp_rounds(6400, 100000) : mp_rounds(1000000, 10000000));
+    return (uint64_t)(dev_has_other_hosts() ? mp_rounds(6400, 100000) : mp_rounds(1000000, 10000000));
 }
 
 /* Those that WSH_LITMUS_KINDS names, or all. */
@@ -291,13 +291,13 @@ static void note_rounds(const struct litmus *l, uint64_t each, int lanes)
 int main(void)
 {
     const char *given = getenv("WSH_LITMUS_ROUNDS");
-    uint64_t many = dev_has_far() ? 50 : 5000, each, done = 0;
+    uint64_t many = dev_has_other_hosts() ? 50 : 5000, each, done = 0;
     int lanes;
     struct litmus l;
 
     dev_begin();
     choose_kinds(&l);
-    l.far = dev_has_far();
+    l.remote = dev_has_other_hosts();
     l.report = (struct dev_report *)dev_share(sizeof *l.report);
     l.data = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);
     l.made = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);

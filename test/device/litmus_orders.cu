@@ -161,22 +161,23 @@ static void run(const char *name, void (*kernel)(struct orders), struct orders o
 int main(void)
 {
     const char *given = getenv("WSH_LITMUS_ROUNDS");
-    bool far = dev_has_far();
+    bool remote = dev_has_other_hosts();
     uint64_t rounds, each;
     struct orders o = {};
 
     dev_begin();
     if (!dev_litmus_wants("counted_barrier") && !dev_litmus_wants("put_fence_get") && !dev_litmus_wants("p_fence_g"))
         mp_skip("WSH_LITMUS_KINDS names none of this program's kinds");
-    rounds = given ? strtoull(given, NULL, 10) : (uint64_t)(far ? mp_rounds(2000, 100000) : mp_rounds(50000, 1000000));
+    rounds = given ? strtoull(given, NULL, 10) : (uint64_t)(remote ? mp_rounds(2000, 100000) : mp_rounds(50000,
+                                                                                                         1000000));
     each = rounds / LANES + 1;
     o.report = (struct dev_report *)dev_share(sizeof *o.report);
     o.source = (uint64_t *)dev_alloc(LANES * SLOTS * WORDS_MAX * 8);
     o.data = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);
     o.back = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);
     mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, WARPS, o.counter), "no counters");
-    run("counted_barrier", counted_barrier, o, 1, rounds, far ? 5000 : 200000);
-    run("put_fence_get", put_fence_get, o, LANES, each, far ? 500 : 50000);
-    run("p_fence_g", p_fence_g, o, LANES, each, far ? 500 : 50000);
+    run("counted_barrier", counted_barrier, o, 1, rounds, remote ? 5000 : 200000);
+    run("put_fence_get", put_fence_get, o, LANES, each, remote ? 500 : 50000);
+    run("p_fence_g", p_fence_g, o, LANES, each, remote ? 500 : 50000);
     return dev_end();
 }

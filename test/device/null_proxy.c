@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLYING_MAX = 512, LOOKS_MAX = 5 };
+enum { FLYING_MAX = 512, POLLS_MAX = 5 };
 
 /* An operation under way. */
 struct flying {
     struct wsh_done *done;
-    struct wsh_ring_ask ask;
-    unsigned looks; /* until it is complete */
+    struct wsh_ring_request request;
+    unsigned polls; /* until it is complete */
 };
 
 /* A consumer and its thread. */
@@ -40,89 +40,92 @@ struct null_proxy {
     uint64_t word[NULL_PROXY_WORDS];
 };
 
-static bool bytes_are_right(const struct wsh_ring_ask *ask)
+static bool bytes_are_right(const struct wsh_ring_request *request)
 {
-    const unsigned char *payload = ask->payload;
+    const unsigned char *payload = request->payload;
 
-    for (size_t i = 0; i < ask->len; i++)
-        if (payload[i] != null_proxy_byte(ask->sym, i))
+    for (size_t i = 0; i < request->len; i++)
+        if (payload[i] != null_proxy_byte(request->sym, i))
             return false;
     return true;
 }
 
-static unsigned writer_of(const struct wsh_ring_ask *ask)
+static unsigned writer_of(const struct wsh_ring_request *request)
 {
-    return (unsigned)(ask->sym >> 32) % NULL_PROXY_WRITERS;
+    return (unsigned)(request->sym >> 32) % NULL_PROXY_WRITERS;
 }
 
 /* A zero-copy put: what a signal brings is made from sym, as the bytes are; only a nonblocking one has no `done`. */
-static bool zero_copy_is_right(const struct wsh_ring_ask *ask, const struct wsh_done *done)
+static bool zero_copy_is_right(const struct wsh_ring_request *request, const struct wsh_done *done)
 {
-    bool signal = ask->kind == WSH_RING_SIGNAL_ZERO_COPY;
+    bool signal = request->kind == WSH_RING_SIGNAL_ZERO_COPY;
 
-    return ask->answer == (done != NULL) &&
-           (!signal || (ask->value == ~ask->sym && ask->second == (ask->sym & WSH_RING_ADDRESS)));
+    return request->answer == (done != NULL) &&
+           (!signal ||
+            (request->value == ~request->sym && request->second == (request->sym & WSH_RING_ADDRESS)));
 }
 
 /* Puts of one writer must come in its order, since they are in one ring. */
-static void check_put(struct null_thread *thread, const struct wsh_ring_ask *ask)
+static void check_put(struct null_thread *thread, const struct wsh_ring_request *request)
 {
-    uint64_t number = ask->sym & 0xffffffffu;
+    uint64_t number = request->sym & 0xffffffffu;
 
-    if (++thread->proxy->started[writer_of(ask)] != number || !bytes_are_right(ask))
+    if (++thread->proxy->started[writer_of(request)] != number || !bytes_are_right(request))
         thread->wrong++;
-    if (ask->kind == WSH_RING_IPUT && ask->value != null_proxy_stride(ask->sym))
+    if (request->kind == WSH_RING_IPUT && request->value != null_proxy_stride(request->sym))
         thread->wrong++;
 }
 
-static bool is_strided(const struct wsh_ring_ask *ask)
+static bool is_strided(const struct wsh_ring_request *request)
 {
-    return ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET;
+    return request->kind == WSH_RING_IPUT || request->kind == WSH_RING_IGET;
 }
 
-static struct flying *fly(struct null_thread *thread, const struct wsh_ring_ask *ask, struct wsh_done *done)
+static struct flying *fly(struct null_thread *thread, const struct wsh_ring_request *request,
+                          struct wsh_done *done)
 {
     struct flying *flying = &thread->flying[thread->n_flying++];
 
-    *flying = (struct flying){done, *ask, (unsigned)rand_r(&thread->seed) % LOOKS_MAX};
+    *flying = (struct flying){done, *request, (unsigned)rand_r(&thread->seed) % POLLS_MAX};
     if (done)
         __atomic_fetch_add(&done->left, 1, __ATOMIC_RELAXED);
     return flying;
 }
 
 /* There is room for the first elements alone: they are under way while the others are asked for again. */
-static int start_half(struct null_thread *thread, const struct wsh_ring_ask *ask, struct wsh_done *done)
+static int start_half(struct null_thread *thread, const struct wsh_ring_request *request,
+                      struct wsh_done *done)
 {
-    struct flying *flying = fly(thread, ask, done);
+    struct flying *flying = fly(thread, request, done);
 
-    flying->ask.kind = WSH_RING_PAD;
-    flying->ask.answer = false;
-    *ask->taken = (ask->len >> ask->op) / 2;
+    flying->request.kind = WSH_RING_PAD;
+    flying->request.answer = false;
+    *request->taken = (request->len >> request->op) / 2;
     return -EAGAIN;
 }
 
 /* Of one in elements: the others are those that were left. */
-static void check_rest(struct null_thread *thread, const struct wsh_ring_ask *ask)
+static void check_rest(struct null_thread *thread, const struct wsh_ring_request *request)
 {
-    size_t n = ask->len >> ask->op;
+    size_t n = request->len >> request->op;
 
-    if (*ask->taken != n / 2)
+    if (*request->taken != n / 2)
         thread->wrong++;
-    *ask->taken = n;
+    *request->taken = n;
 }
 
-static bool is_zero_copy(const struct wsh_ring_ask *ask)
+static bool is_zero_copy(const struct wsh_ring_request *request)
 {
-    return ask->kind == WSH_RING_PUT_ZERO_COPY || ask->kind == WSH_RING_SIGNAL_ZERO_COPY;
+    return request->kind == WSH_RING_PUT_ZERO_COPY || request->kind == WSH_RING_SIGNAL_ZERO_COPY;
 }
 
-static bool is_put(const struct wsh_ring_ask *ask)
+static bool is_put(const struct wsh_ring_request *request)
 {
-    return ask->kind == WSH_RING_PUT || ask->kind == WSH_RING_SIGNAL || ask->kind == WSH_RING_IPUT ||
-           is_zero_copy(ask);
+    return request->kind == WSH_RING_PUT || request->kind == WSH_RING_SIGNAL ||
+           request->kind == WSH_RING_IPUT || is_zero_copy(request);
 }
 
-static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
+static int start(void *arg, const struct wsh_ring_request *request, struct wsh_done *done)
 {
     struct null_thread *thread = arg;
     struct null_proxy *proxy = thread->proxy;
@@ -130,47 +133,50 @@ static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *don
     int blocked = __atomic_load_n(&proxy->blocked, __ATOMIC_RELAXED);
 
     if (thread->n_flying == FLYING_MAX || rand_r(&thread->seed) % 50 == 0 ||
-        (is_put(ask) && (int)writer_of(ask) == blocked))
+        (is_put(request) && (int)writer_of(request) == blocked))
         return -EAGAIN;
-    if (is_strided(ask) && !*ask->taken && ask->len >> ask->op > 1)
-        return start_half(thread, ask, done);
-    if (is_strided(ask))
-        check_rest(thread, ask);
-    if (is_put(ask))
-        check_put(thread, ask);
-    if (is_zero_copy(ask) && !zero_copy_is_right(ask, done))
+    if (is_strided(request) && !*request->taken && request->len >> request->op > 1)
+        return start_half(thread, request, done);
+    if (is_strided(request))
+        check_rest(thread, request);
+    if (is_put(request))
+        check_put(thread, request);
+    if (is_zero_copy(request) && !zero_copy_is_right(request, done))
         thread->wrong++;
-    flying = fly(thread, ask, done);
-    if (is_put(ask) && (int)writer_of(ask) == proxy->slow)
-        flying->looks = NULL_PROXY_SLOW;
+    flying = fly(thread, request, done);
+    if (is_put(request) && (int)writer_of(request) == proxy->slow)
+        flying->polls = NULL_PROXY_SLOW;
     return 0;
 }
 
-static uint64_t apply(struct null_proxy *proxy, const struct wsh_ring_ask *ask)
+static uint64_t apply(struct null_proxy *proxy, const struct wsh_ring_request *request)
 {
-    uint64_t *word = &proxy->word[ask->sym % NULL_PROXY_WORDS];
+    uint64_t *word = &proxy->word[request->sym % NULL_PROXY_WORDS];
 
-    if (ask->kind == WSH_RING_PUT_WORD)
-        __atomic_store_n(word, ask->value, __ATOMIC_RELEASE);
-    return ask->kind == WSH_RING_AMO ? wsh_amo_apply64(word, ask->op, ask->value, ask->compare) : 0;
+    if (request->kind == WSH_RING_PUT_WORD)
+        __atomic_store_n(word, request->value, __ATOMIC_RELEASE);
+    return request->kind == WSH_RING_AMO
+               ? wsh_amo_apply64(word, request->op, request->value, request->compare)
+               : 0;
 }
 
 /* The source of a zero-copy put must hold its bytes until now. */
 static void land(struct null_thread *thread, struct flying *flying)
 {
     struct null_proxy *proxy = thread->proxy;
-    const struct wsh_ring_ask *ask = &flying->ask;
-    uint64_t old = apply(proxy, ask);
+    const struct wsh_ring_request *request = &flying->request;
+    uint64_t old = apply(proxy, request);
 
-    if (is_zero_copy(ask) && !bytes_are_right(ask))
+    if (is_zero_copy(request) && !bytes_are_right(request))
         thread->wrong++;
-    if (ask->kind == WSH_RING_GET || ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_IGET)
-        for (size_t i = 0; i < ask->len; i++)
-            ((unsigned char *)ask->payload)[i] = null_proxy_byte(ask->sym, i);
-    else if (ask->answer && !is_zero_copy(ask))
-        memcpy(ask->payload, &old, sizeof old);
-    else if (ask->kind != WSH_RING_AMO && ask->kind != WSH_RING_PUT_WORD && ask->kind != WSH_RING_PAD)
-        __atomic_fetch_add(&proxy->completed[writer_of(ask)], 1, __ATOMIC_RELEASE);
+    if (request->kind == WSH_RING_GET || request->kind == WSH_RING_GET_WORD || request->kind == WSH_RING_IGET)
+        for (size_t i = 0; i < request->len; i++)
+            ((unsigned char *)request->payload)[i] = null_proxy_byte(request->sym, i);
+    else if (request->answer && !is_zero_copy(request))
+        memcpy(request->payload, &old, sizeof old);
+    else if (request->kind != WSH_RING_AMO && request->kind != WSH_RING_PUT_WORD &&
+             request->kind != WSH_RING_PAD)
+        __atomic_fetch_add(&proxy->completed[writer_of(request)], 1, __ATOMIC_RELEASE);
     if (flying->done)
         __atomic_fetch_sub(&flying->done->left, 1, __ATOMIC_RELEASE);
 }
@@ -183,8 +189,8 @@ static size_t pending(void *arg, bool awaited)
     for (unsigned i = 0; i < thread->n_flying;) {
         struct flying *flying = &thread->flying[i];
 
-        if (flying->looks) {
-            flying->looks--;
+        if (flying->polls) {
+            flying->polls--;
             i++;
             continue;
         }

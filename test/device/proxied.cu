@@ -19,7 +19,7 @@ DEV_SCOPED(getmem)
 struct place {
     uint64_t *data, *signal, *words; /* in the host heap, or in the device heap */
     uint64_t *source, *target;       /* device memory */
-    int far;
+    int peer;
 };
 
 static __device__ uint64_t value(uint64_t round, int from, size_t i)
@@ -32,17 +32,17 @@ template <int S> __global__ void round_trip(struct place p, size_t words, uint64
 {
     for (size_t i = S == THREAD ? 0 : threadIdx.x; i < words; i += blockDim.x)
         p.source[i] = value(round, shmem_my_pe(), i);
-    dev_uint64_put_signal<S>(p.data, p.source, words, p.signal, (uint64_t)1, SHMEM_SIGNAL_ADD, p.far);
+    dev_uint64_put_signal<S>(p.data, p.source, words, p.signal, (uint64_t)1, SHMEM_SIGNAL_ADD, p.peer);
     if (threadIdx.x == 0)
         shmem_signal_wait_until(p.signal, SHMEM_CMP_GE, round);
     __syncthreads();
     for (size_t i = threadIdx.x; i < words; i += blockDim.x)
-        dev_expect(report, i, value(round, p.far, i), p.data[i]);
+        dev_expect(report, i, value(round, p.peer, i), p.data[i]);
     __syncthreads();
     if (threadIdx.x == 0)
         shmem_quiet(); /* no other call keeps a get behind a put */
     __syncthreads();
-    dev_uint64_get<S>(p.target, p.data, words, p.far);
+    dev_uint64_get<S>(p.target, p.data, words, p.peer);
     __syncthreads();
     for (size_t i = threadIdx.x; i < words; i += blockDim.x)
         dev_expect(report, i, value(round, shmem_my_pe(), i), p.target[i]);
@@ -73,16 +73,16 @@ template <int S> static void run(struct place p, struct dev_report *report)
 /* Puts without a signal, each followed by others. */
 template <int S> __global__ void few_bytes(struct place p, uint64_t round, struct dev_report *report)
 {
-    char *source = (char *)p.source, *target = (char *)p.target, *far = (char *)p.data;
+    char *source = (char *)p.source, *target = (char *)p.target, *peer = (char *)p.data;
 
     for (size_t len = 1; len <= 300; len++) {
         for (size_t i = S == THREAD ? 0 : threadIdx.x; i < len; i += blockDim.x)
             source[i] = (char)value(round, shmem_my_pe(), len + i);
-        dev_putmem<S>(far, source, len, p.far);
+        dev_putmem<S>(peer, source, len, p.peer);
         if (threadIdx.x == 0)
             shmem_quiet();
         __syncthreads();
-        dev_getmem<S>(target, far, len, p.far);
+        dev_getmem<S>(target, peer, len, p.peer);
         __syncthreads();
         for (size_t i = threadIdx.x; i < len; i += blockDim.x)
             dev_expect(report, i, (unsigned char)value(round, shmem_my_pe(), len + i), (unsigned char)target[i]);
@@ -103,10 +103,10 @@ __global__ void words_of_lanes(struct place p, uint64_t round, struct dev_report
 {
     unsigned me = threadIdx.x;
 
-    shmem_uint64_p(p.words + me, value(round, shmem_my_pe(), me), p.far);
+    shmem_uint64_p(p.words + me, value(round, shmem_my_pe(), me), p.peer);
     shmem_fence();
-    shmem_uint64_atomic_add(p.words + 256 + me % 4, 1, p.far);
-    dev_expect(report, me, value(round, shmem_my_pe(), me), shmem_uint64_g(p.words + me, p.far));
+    shmem_uint64_atomic_add(p.words + 256 + me % 4, 1, p.peer);
+    dev_expect(report, me, value(round, shmem_my_pe(), me), shmem_uint64_g(p.words + me, p.peer));
     shmem_uint64_atomic_inc(p.words + 300, 0);
     shmem_uint64_atomic_fetch_add(p.words + 301, 1, 0);
     shmem_quiet();
@@ -138,13 +138,13 @@ __global__ void put_from_all_blocks(struct place p, uint64_t round)
     if (threadIdx.x < 200)
         p.source[at] = value(round, shmem_my_pe(), at);
     __syncthreads();
-    shmem_uint64_put_nbi_block(p.data + (size_t)blockIdx.x * 200, p.source + (size_t)blockIdx.x * 200, 200, p.far);
+    shmem_uint64_put_nbi_block(p.data + (size_t)blockIdx.x * 200, p.source + (size_t)blockIdx.x * 200, 200, p.peer);
 }
 
 __global__ void quiet_then_signal(struct place p)
 {
     shmem_quiet();
-    shmem_signal_add(p.signal, 1, p.far);
+    shmem_signal_add(p.signal, 1, p.peer);
 }
 
 __global__ void wait_and_check(struct place p, uint64_t round, struct dev_report *report)
@@ -153,7 +153,7 @@ __global__ void wait_and_check(struct place p, uint64_t round, struct dev_report
         shmem_signal_wait_until(p.signal, SHMEM_CMP_GE, round);
     __syncthreads();
     for (size_t i = threadIdx.x; i < BLOCKS * 200; i += blockDim.x)
-        dev_expect(report, i, value(round, p.far, i), p.data[i]);
+        dev_expect(report, i, value(round, p.peer, i), p.data[i]);
 }
 
 static void quiet_covers_all_blocks(struct place p, struct dev_report *report)
@@ -176,7 +176,7 @@ static void run_all(struct place p, bool on_gpu, struct dev_report *report)
     p.data = (uint64_t *)(on_gpu ? dev_alloc(WORDS_MAX * 8) : mp_alloc(WORDS_MAX * 8));
     p.signal = (uint64_t *)(on_gpu ? dev_alloc(8) : mp_alloc(8));
     p.words = (uint64_t *)(on_gpu ? dev_alloc(512 * 8) : mp_alloc(512 * 8));
-    mp_check(!shmem_ptr(p.data, p.far), "PE %d is not on another host", p.far);
+    mp_check(!shmem_ptr(p.data, p.peer), "PE %d is not on another host", p.peer);
     DEV_EACH_SCOPE(run_few_bytes<S>(p, report));
     DEV_EACH_SCOPE(run<S>(p, report));
     lanes(p, report);
@@ -192,7 +192,7 @@ int main(void)
     report = (struct dev_report *)dev_share(sizeof *report);
     p.source = (uint64_t *)dev_alloc(WORDS_MAX * 8);
     p.target = (uint64_t *)dev_alloc(WORDS_MAX * 8);
-    p.far = (mp_me + mp_npes / 2) % mp_npes;
+    p.peer = (mp_me + mp_npes / 2) % mp_npes;
     run_all(p, false, report);
     run_all(p, true, report);
     return dev_end();

@@ -35,7 +35,7 @@ __global__ void query_numbers(struct expected e, struct dev_report *report)
 }
 
 /* Of this host. */
-static __device__ bool is_near(int pe)
+static __device__ bool is_mapped(int pe)
 {
     return shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) >= 0;
 }
@@ -61,7 +61,7 @@ __global__ void query(struct expected e, int *word, struct dev_report *report)
     for (int pe = 0; pe < e.n_pes; pe++) {
         int *there = (int *)shmem_ptr(word + e.my_pe, pe);
 
-        dev_expect(report, 13, is_near(pe), there != nullptr);
+        dev_expect(report, 13, is_mapped(pe), there != nullptr);
         if (there)
             atomicExch_system(there, 100 + e.my_pe);
         shmem_ctx_int_p(e.ctx, word + 64 + e.my_pe, 200 + e.my_pe, pe);
@@ -73,7 +73,7 @@ __global__ void query(struct expected e, int *word, struct dev_report *report)
 __global__ void look(const int *word, int n_pes, struct dev_report *report)
 {
     for (int pe = 0; pe < n_pes; pe++) {
-        dev_expect(report, 20, is_near(pe) ? 100u + (unsigned)pe : 0, (unsigned)word[pe]);
+        dev_expect(report, 20, is_mapped(pe) ? 100u + (unsigned)pe : 0, (unsigned)word[pe]);
         dev_expect(report, 21, 200u + (unsigned)pe, (unsigned)word[64 + pe]);
     }
 }

@@ -65,7 +65,7 @@ int main(void)
     failed += must_hold(1, "p", "WFp", "pS");
     failed += must_hold(1, "gS", "WQ", "");
     failed += must_break(1, NO_FENCE_WAIT, "a fence that does not wait for the proxy", "pS", "WFp", "");
-    failed += must_break(1, ASKS_ONCE, "a quiet that is asked once", "p", "WQ", "pS");
+    failed += must_break(1, REQUESTS_ONCE, "a quiet that is asked once", "p", "WQ", "pS");
     failed += must_break(1, OWN_RING_QUIET, "a quiet of the caller's ring alone", "pS", "WQ", "");
     failed += must_break(1, NO_PAYLOAD_RELEASE, "a payload that is not released", "p", "", "");
     failed += must_hold(2, "pPp", "", "");

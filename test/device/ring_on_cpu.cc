@@ -4,7 +4,7 @@
  * byte is lost or torn over many laps, records of one writer stay in order, atomics add up, fetched values are
  * unique, and a quiet by a thread that pushed nothing covers all rings; one that looks at its own ring alone is found
  * wrong. A PE that takes nothing stops its own ring alone. With one consumer and with two. Needs no GPU.
- * ring_on_cpu_narrow is the same with rings of 32 places.
+ * ring_on_cpu_narrow is the same with rings of 32 slots.
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
 #include "device/proxy/ring_push.cuh"
@@ -64,12 +64,12 @@ static void put_by(struct wsh_dev_rings rings, unsigned writer, uint32_t len, bo
     uint64_t at = wsh_dev_ring_reserve(rings, positions(signal, len));
     uint64_t number = pushed[writer].load(std::memory_order_relaxed) + 1;
     unsigned char *payload = wsh_dev_ring_payload(rings, at);
-    struct wsh_dev_ask ask = {wsh_dev_ring_kind(signal ? WSH_RING_SIGNAL : WSH_RING_PUT, WSH_AMO_ADD),
-                              (uint64_t)writer << 32 | number, ~number, number, 0, len, (int)writer};
+    struct wsh_dev_request request = {wsh_dev_ring_kind(signal ? WSH_RING_SIGNAL : WSH_RING_PUT, WSH_AMO_ADD),
+                                      (uint64_t)writer << 32 | number, ~number, number, 0, len, (int)writer};
 
     for (uint32_t i = 0; i < len; i++)
-        payload[i] = null_proxy_byte(ask.sym, i);
-    wsh_dev_ring_post(rings, at, ask, signal);
+        payload[i] = null_proxy_byte(request.sym, i);
+    wsh_dev_ring_post(rings, at, request, signal);
     pushed[writer].store(number, std::memory_order_release);
 }
 
@@ -89,7 +89,7 @@ static void zero_copy(unsigned writer, struct pool *pool, uint32_t len, bool sig
 {
     struct wsh_dev_rings rings = rings_of(writer);
     uint64_t number = pushed[writer].load(std::memory_order_relaxed) + 1, sym = (uint64_t)writer << 32 | number, at;
-    struct wsh_dev_ask ask;
+    struct wsh_dev_request request;
     unsigned char *source;
 
     if (pool->used + len > pool->bytes.size()) {
@@ -101,10 +101,10 @@ static void zero_copy(unsigned writer, struct pool *pool, uint32_t len, bool sig
     pool->used += len;
     for (uint32_t i = 0; i < len; i++)
         source[i] = null_proxy_byte(sym, i);
-    ask = wsh_dev_ask_zero_copy(false, sym, source, len, (int)writer, waits);
+    request = wsh_dev_request_zero_copy(false, sym, source, len, (int)writer, waits);
     if (signal)
-        wsh_dev_ask_add_signal(&ask, WSH_AMO_ADD, sym, ~sym, false);
-    at = wsh_dev_ring_send(rings, ask, 1 + signal);
+        wsh_dev_request_add_signal(&request, WSH_AMO_ADD, sym, ~sym, false);
+    at = wsh_dev_ring_send(rings, request, 1 + signal);
     if (waits) {
         wsh_dev_ring_await(rings, at);
         wsh_dev_ring_take(rings, at);
@@ -120,13 +120,13 @@ static void iput(unsigned writer, uint32_t len)
     uint64_t number = pushed[writer].load(std::memory_order_relaxed) + 1, sym = (uint64_t)writer << 32 | number;
     unsigned width = (unsigned)(number % 5);
     uint64_t at;
-    struct wsh_dev_ask ask = {wsh_dev_ring_kind(WSH_RING_IPUT, width), sym, null_proxy_stride(sym), 0, 0,
-                              len < 16 ? 1u << width : len >> width << width, (int)writer};
+    struct wsh_dev_request request = {wsh_dev_ring_kind(WSH_RING_IPUT, width), sym, null_proxy_stride(sym), 0, 0,
+                                      len < 16 ? 1u << width : len >> width << width, (int)writer};
 
-    at = wsh_dev_ring_reserve(rings, positions(1, ask.len));
-    for (uint32_t i = 0; i < ask.len; i++)
+    at = wsh_dev_ring_reserve(rings, positions(1, request.len));
+    for (uint32_t i = 0; i < request.len; i++)
         wsh_dev_ring_payload(rings, at)[i] = null_proxy_byte(sym, i);
-    wsh_dev_ring_post(rings, at, ask, 1);
+    wsh_dev_ring_post(rings, at, request, 1);
     pushed[writer].store(number, std::memory_order_release);
 }
 
@@ -138,7 +138,7 @@ static unsigned get(unsigned writer, uint32_t len, int pe, bool strided = false)
     uint64_t kind = strided ? wsh_dev_ring_kind(WSH_RING_IGET, 1) : wsh_dev_ring_kind(WSH_RING_GET);
     unsigned wrong = 0;
 
-    wsh_dev_ring_post(rings, at, wsh_dev_ask{kind | WSH_RING_ANSWER, sym, 6, 0, 0, len, pe}, strided);
+    wsh_dev_ring_post(rings, at, wsh_dev_request{kind | WSH_RING_ANSWER, sym, 6, 0, 0, len, pe}, strided);
     wsh_dev_ring_await(rings, at);
     for (uint32_t i = 0; i < len; i++)
         wrong += wsh_dev_ring_payload(rings, at)[i] != null_proxy_byte(sym, i);
@@ -151,8 +151,8 @@ static uint64_t atomic(unsigned writer, unsigned word, enum wsh_amo_op op, uint6
 {
     struct wsh_dev_rings rings = rings_to(writer, 0);
     unsigned words;
-    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(op, fetch, word, value, compare, 8, 0, &words);
-    uint64_t at = wsh_dev_ring_send(rings, ask, words), old = 0;
+    struct wsh_dev_request request = wsh_dev_request_of_amo(op, fetch, word, value, compare, 8, 0, &words);
+    uint64_t at = wsh_dev_ring_send(rings, request, words), old = 0;
 
     if (fetch) {
         old = wsh_dev_ring_await(rings, at);
@@ -167,7 +167,8 @@ static unsigned get_word(unsigned writer, uint32_t len)
     struct wsh_dev_rings rings = rings_to(writer, 0);
     uint64_t at = wsh_dev_ring_reserve(rings, 1), sym = (uint64_t)98 << 32 | len, word, right = 0;
 
-    wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_GET_WORD) | WSH_RING_ANSWER, sym, 0, 0, 0, len, 0},
+    wsh_dev_ring_post(rings, at, wsh_dev_request{wsh_dev_ring_kind(WSH_RING_GET_WORD) | WSH_RING_ANSWER, sym, 0, 0, 0,
+                                                 len, 0},
                       0);
     word = wsh_dev_ring_await(rings, at);
     wsh_dev_ring_take(rings, at);
@@ -300,7 +301,7 @@ static int others_are_stopped()
 
 /*
  * In the ring of a PE that takes nothing, some records step aside, and what comes behind them to another PE goes on, as
- * far as the ring's places go. A fence waits for them, and a quiet completes them.
+ * far as the ring's slots go. A fence waits for them, and a quiet completes them.
  */
 static int others_pass_in_the_ring()
 {

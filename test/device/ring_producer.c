@@ -188,7 +188,7 @@ static bool is_answered(const struct producer *p)
 }
 
 /* Phase 2 finds a consumer that has something to do and reserves, 3 writes; after the last one it is over. */
-static bool ask_consumer(struct producer *p, unsigned i)
+static bool request_consumer(struct producer *p, unsigned i)
 {
     unsigned each = RINGS / world.n_consumers, mine = p->consumer * each + i % each;
     struct wsh_ring *ring = &world.ring[mine];
@@ -231,13 +231,13 @@ static bool step_quiet(struct producer *p, unsigned i)
         return true;
     case 1: p->phase = 2; return all_done(p, mine) ? end_quiet(p) : true;
     case 2:
-    case 3: return ask_consumer(p, i);
+    case 3: return request_consumer(p, i);
     case 4:
         if (!is_answered(p))
             return false;
         p->phase = 5;
         return true;
-    case 5: p->phase = 6; return all_done(p, mine) || world_mutant == ASKS_ONCE ? end_quiet(p) : true;
+    case 5: p->phase = 6; return all_done(p, mine) || world_mutant == REQUESTS_ONCE ? end_quiet(p) : true;
     default:
         if (!all_started(p))
             return false;

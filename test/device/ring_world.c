@@ -22,24 +22,24 @@ void world_wrong_if(bool is, const char *what)
         world_wrong = what;
 }
 
-static int exec_start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
+static int exec_start(void *arg, const struct wsh_ring_request *request, struct wsh_done *done)
 {
-    struct record *record = &world.record[ask->sym % RECORDS];
-    const uint64_t *payload = ask->payload;
-    unsigned id = (unsigned)ask->sym, by = (unsigned)(uintptr_t)arg;
+    struct record *record = &world.record[request->sym % RECORDS];
+    const uint64_t *payload = request->payload;
+    unsigned id = (unsigned)request->sym, by = (unsigned)(uintptr_t)arg;
 
     world_wrong_if(record->started || id >= world.n_records, "a record is taken twice");
     world_wrong_if(strchr("pd", record->letter) && payload[0] != world_mark(id, 0), "a payload is not there");
     world_wrong_if(record->letter == 'd' && payload[WSH_RING_CHUNK / 8] != world_mark(id, 1),
                    "half a payload is not there");
     world_wrong_if(record->letter == 'w' &&
-                       (ask->value != world_mark(id, 2) << 40 || payload[0] != ask->value),
+                       (request->value != world_mark(id, 2) << 40 || payload[0] != request->value),
                    "a value is torn");
     world_wrong_if(record->behind & ~world.behind, "a fence is passed");
     record->started = true;
     record->by = (uint8_t)by;
     record->done = done;
-    record->result = strchr("gG", record->letter) ? ask->payload : NULL;
+    record->result = strchr("gG", record->letter) ? request->payload : NULL;
     world.started[by] |= 1u << id;
     done->left = 1;
     return 0;
@@ -106,7 +106,7 @@ static bool step_consumer(unsigned which)
     if (which < RINGS)
         rc = ring_take(owner, &owner->ring[r % each]);
     else if (which < 2 * RINGS)
-        rc = ring_answer(&owner->ring[r % each]) | free_places(&owner->ring[r % each]);
+        rc = ring_answer(&owner->ring[r % each]) | free_slots(&owner->ring[r % each]);
     else if (r < world.n_consumers)
         rc = rings_complete(consumer(r));
     world_wrong_if(rc < 0, "a record is damaged");
@@ -115,15 +115,15 @@ static bool step_consumer(unsigned which)
     return memcmp(&before, &world, sizeof world) != 0;
 }
 
-enum { LOOKS = 2 * RINGS + CONSUMERS, STEPS = LOOKS + PRODUCERS + RECORDS + FLIGHTS };
+enum { POLLS = 2 * RINGS + CONSUMERS, STEPS = POLLS + PRODUCERS + RECORDS + FLIGHTS };
 
 static bool step_world(int step)
 {
     unsigned s = (unsigned)step;
 
-    if (s < LOOKS)
+    if (s < POLLS)
         return step_consumer(s);
-    s -= LOOKS;
+    s -= POLLS;
     if (s < PRODUCERS)
         return world_step_producer(s);
     s -= PRODUCERS;

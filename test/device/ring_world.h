@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A world of three producers, two rings of four places and one or two of the real consumers: small programs,
+ * A world of three producers, two rings of four slots and one or two of the real consumers: small programs,
  * what is under way, every step that a producer, a consumer or memory may take next, and what must be true then. With
  * one consumer producers 0 and 2 share ring 0; with two, ring and consumer 0 serve PE 0, the others PE 1. Stores of a
  * producer arrive in any order, but for a system-scope fence, which is cumulative over what it has heard of by a token.
  *
  * A program is a text, a letter an operation:
- *   p  put, one place    d  put, two places, one piece    w  word, two pieces    F  fence    Q  quiet
+ *   p  put, one slot    d  put, two slots, one piece    w  word, two pieces    F  fence    Q  quiet
  *   g  get of a word, in the answer    G  get, in the payload
  *   P  the put to PE 1; all others are to PE 0
  *   S  gives the token   W  waits for it
@@ -22,7 +22,7 @@
 enum { PRODUCERS = 3, RINGS = 2, CONSUMERS = 2, FLIGHTS = 24, RECORDS = 16 };
 
 /* What is broken on purpose, to see that the search finds it. */
-enum mutant { NONE, NO_FENCE_WAIT, ASKS_ONCE, OWN_RING_QUIET, NO_PAYLOAD_RELEASE, BY_BLOCK };
+enum mutant { NONE, NO_FENCE_WAIT, REQUESTS_ONCE, OWN_RING_QUIET, NO_PAYLOAD_RELEASE, BY_BLOCK };
 
 /* A store on its way to memory; it arrives after those in the mask. */
 struct flight {
@@ -39,7 +39,7 @@ struct record {
 };
 
 struct producer {
-    uint8_t at, phase, id; /* place in the program, in the operation; the present record */
+    uint8_t at, phase, id; /* slot in the program, in the operation; the present record */
     uint8_t consumer;      /* that a quiet asks next */
     uint32_t heard, after; /* stores on their way that it made or heard of; those that its next ones follow */
     uint32_t before, fenced; /* records that came before; those behind a fence of it */

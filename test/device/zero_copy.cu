@@ -21,7 +21,7 @@ DEV_SCOPED(quiet)
 struct place {
     uint64_t *source, *target; /* local ends */
     uint64_t *data, *signal;   /* at the far PE */
-    int far;
+    int peer;
 };
 
 static __device__ uint64_t value(uint64_t round, int from, size_t i)
@@ -48,11 +48,11 @@ template <int S> __global__ void send(struct place p, size_t words, uint64_t rou
 {
     fill<S>(p.source, words, round, false);
     if (round % 2)
-        dev_uint64_put_signal_nbi<S>(p.data, p.source, words, p.signal, (uint64_t)1, SHMEM_SIGNAL_ADD, p.far);
+        dev_uint64_put_signal_nbi<S>(p.data, p.source, words, p.signal, (uint64_t)1, SHMEM_SIGNAL_ADD, p.peer);
     else if (round % 3)
-        dev_uint64_put_nbi<S>(p.data, p.source, words, p.far);
+        dev_uint64_put_nbi<S>(p.data, p.source, words, p.peer);
     else
-        dev_uint64_put<S>(p.data, p.source, words, p.far);
+        dev_uint64_put<S>(p.data, p.source, words, p.peer);
     if (round % 2 || round % 3)
         dev_quiet<S>();
     fill<S>(p.source, words, round, true);
@@ -60,7 +60,7 @@ template <int S> __global__ void send(struct place p, size_t words, uint64_t rou
     if (round % 2 || threadIdx.x)
         return;
     shmem_quiet();
-    shmem_signal_add(p.signal, 1, p.far);
+    shmem_signal_add(p.signal, 1, p.peer);
 }
 
 __global__ void receive(struct place p, size_t words, uint64_t round, struct dev_report *report)
@@ -69,14 +69,14 @@ __global__ void receive(struct place p, size_t words, uint64_t round, struct dev
         shmem_signal_wait_until(p.signal, SHMEM_CMP_GE, round);
     __syncthreads();
     for (size_t i = threadIdx.x; i < words; i += blockDim.x)
-        dev_expect(report, i, value(round, p.far, i), p.data[i]);
+        dev_expect(report, i, value(round, p.peer, i), p.data[i]);
 }
 
 template <int S> __global__ void fetch(struct place p, size_t words, uint64_t round, struct dev_report *report)
 {
     fill<S>(p.target, words, round, true);
     scope_sync<S>();
-    dev_uint64_get_nbi<S>(p.target, p.data, words, p.far);
+    dev_uint64_get_nbi<S>(p.target, p.data, words, p.peer);
     dev_quiet<S>();
     for (size_t i = S == THREAD ? 0 : threadIdx.x; i < words; i += blockDim.x)
         dev_expect(report, i, value(round, shmem_my_pe(), i), p.target[i]);
@@ -104,8 +104,8 @@ template <int S> static void run(struct place p, const char *kind, struct dev_re
 
 __global__ void put_long(struct place p)
 {
-    shmem_uint64_put_nbi(p.data, p.source, WORDS_MAX, p.far);
-    shmem_uint64_get_nbi(p.target, p.data, WORDS_MAX, p.far);
+    shmem_uint64_put_nbi(p.data, p.source, WORDS_MAX, p.peer);
+    shmem_uint64_get_nbi(p.target, p.data, WORDS_MAX, p.peer);
     shmem_quiet();
 }
 
@@ -146,7 +146,7 @@ static uint64_t *local_memory(enum local local)
     return (uint64_t *)memory;
 }
 
-static void run_all(int far, enum local local, bool to_gpu, struct dev_report *report)
+static void run_all(int peer, enum local local, bool to_gpu, struct dev_report *report)
 {
     static const char *const names[LOCALS] = {"device heap", "host heap", "symmetric buffer", "local buffer",
                                               "memory of cudaMalloc"};
@@ -159,8 +159,8 @@ static void run_all(int far, enum local local, bool to_gpu, struct dev_report *r
     p.target = local_memory(local);
     p.data = (uint64_t *)(to_gpu ? dev_alloc(WORDS_MAX * 8) : mp_alloc(WORDS_MAX * 8));
     p.signal = (uint64_t *)(to_gpu ? dev_alloc(8) : mp_alloc(8));
-    p.far = far;
-    mp_check(!shmem_ptr(p.data, far), "PE %d is not on another host", far);
+    p.peer = peer;
+    mp_check(!shmem_ptr(p.data, peer), "PE %d is not on another host", peer);
     DEV_EACH_SCOPE(run<S>(p, kind, report));
     copies_nothing(p, kind, local == HOST || (local != PLAIN && (mp_path_is("gpuhmemefa") || mp_path_is("gpugda"))),
                    local <= HOST && mp_path_is("gpugda"));
@@ -169,13 +169,13 @@ static void run_all(int far, enum local local, bool to_gpu, struct dev_report *r
 int main(void)
 {
     struct dev_report *report;
-    int far;
+    int peer;
 
     dev_begin();
     report = (struct dev_report *)dev_share(sizeof *report);
-    far = (mp_me + mp_npes / 2) % mp_npes;
+    peer = (mp_me + mp_npes / 2) % mp_npes;
     for (int local = HEAP; local < LOCALS; local++) /* that first, which attaches the GPU */
         for (int to_gpu = 1; to_gpu >= 0; to_gpu--)
-            run_all(far, (enum local)local, to_gpu, report);
+            run_all(peer, (enum local)local, to_gpu, report);
     return dev_end();
 }

@@ -76,7 +76,7 @@ static void gpu_write(struct script *s)
     switch (fuzz_below(&s->in, 8)) {
     case 0: s->shared.state = fuzz_take(&s->in, 8); break;
     case 1: s->shared.state |= WSH_INBOX_BUSY; break;
-    case 2: s->shared.looks += 64 + fuzz_below(&s->in, 33); break;
+    case 2: s->shared.polls += 64 + fuzz_below(&s->in, 33); break;
     default:
         if (in->handed > s->shared.state / 2 && !in->closed)
             s->shared.state = 2 * (s->shared.state / 2 + 1);

@@ -17,20 +17,20 @@ static void session_check(const struct wsh_pmi_session *session)
     FUZZ_CHECK(session->key_max >= 31 && session->key_max < WSH_PMI_KEY);
     FUZZ_CHECK(session->value_max >= 63 && session->value_max < WSH_PMI_VALUE);
     FUZZ_CHECK(strnlen(session->name, sizeof session->name) < sizeof session->name);
-    FUZZ_CHECK(!wsh_pmi_ask(session, WSH_PMI_GET, "wsh1.0.0.0", NULL, &message));
+    FUZZ_CHECK(!wsh_pmi_request(session, WSH_PMI_GET, "wsh1.0.0.0", NULL, &message));
 }
 
 /* A host list, and a blob as text. */
 static void value_read(const char *value, struct fuzz_input *in)
 {
-    int size = 1 + (int)fuzz_below(in, 64), rank = (int)fuzz_below(in, (unsigned)size), place, together;
+    int size = 1 + (int)fuzz_below(in, 64), rank = (int)fuzz_below(in, (unsigned)size), local, together;
     size_t chars = strlen(value), again_chars;
     char *text = malloc(chars + 1), *again;
     long n;
 
     memcpy(text, value, chars + 1);
-    if (!wsh_pmi_mapping(text, rank, size, &place, &together))
-        FUZZ_CHECK(place >= 0 && place < together && place <= rank && together <= size);
+    if (!wsh_pmi_mapping(text, rank, size, &local, &together))
+        FUZZ_CHECK(local >= 0 && local < together && local <= rank && together <= size);
     n = wsh_pmi_decode(text, chars);
     FUZZ_CHECK(n == -EPROTO || (n >= 0 && (size_t)n == chars * 3 / 4));
     if (n >= 0) {

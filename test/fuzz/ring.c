@@ -29,52 +29,53 @@ struct script {
     unsigned n_flying;
 };
 
-static bool is_of_ring(const struct script *s, const struct wsh_ring_ask *ask)
+static bool is_of_ring(const struct script *s, const struct wsh_ring_request *request)
 {
-    const unsigned char *payload = ask->payload;
+    const unsigned char *payload = request->payload;
 
     for (unsigned r = 0; r < RINGS; r++)
         if (payload >= s->rings[r].payload && payload < s->rings[r].payload + sizeof s->rings[r].payload)
-            return ask->len <= (size_t)(s->rings[r].payload + sizeof s->rings[r].payload - payload);
+            return request->len <= (size_t)(s->rings[r].payload + sizeof s->rings[r].payload - payload);
     return false;
 }
 
 /* The bytes of the ring, or an answer of 8 bytes, that the operation may touch; nothing of a zero-copy source. */
-static bool is_reading(const struct script *s, const struct wsh_ring_ask *ask)
+static bool is_reading(const struct script *s, const struct wsh_ring_request *request)
 {
-    bool word = ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_AMO;
+    bool word = request->kind == WSH_RING_GET_WORD || request->kind == WSH_RING_AMO;
 
-    if (wsh_record_is_zero_copy(ask->kind)) {
-        FUZZ_CHECK(ask->len && ask->len <= WSH_RING_ZERO_COPY_MAX &&
-                   (uint64_t)ask->payload <= WSH_RING_ADDRESS);
+    if (wsh_record_is_zero_copy(request->kind)) {
+        FUZZ_CHECK(request->len && request->len <= WSH_RING_ZERO_COPY_MAX &&
+                   (uint64_t)request->payload <= WSH_RING_ADDRESS);
         return false;
     }
-    FUZZ_CHECK(word || is_of_ring(s, ask));
-    FUZZ_CHECK(ask->kind != WSH_RING_GET_WORD || ask->len <= 8);
-    if (ask->kind == WSH_RING_GET || ask->kind == WSH_RING_IGET || word)
+    FUZZ_CHECK(word || is_of_ring(s, request));
+    FUZZ_CHECK(request->kind != WSH_RING_GET_WORD || request->len <= 8);
+    if (request->kind == WSH_RING_GET || request->kind == WSH_RING_IGET || word)
         return true;
-    fuzz_read(ask->payload, ask->len);
+    fuzz_read(request->payload, request->len);
     return false;
 }
 
 /* As the proxy: elements go on where they stopped, and an atomic has 4 or 8 bytes. */
-static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
+static int start(void *arg, const struct wsh_ring_request *request, struct wsh_done *done)
 {
     struct script *s = arg;
-    bool reading = is_reading(s, ask), strided = ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET;
+    bool reading = is_reading(s, request),
+         strided = request->kind == WSH_RING_IPUT || request->kind == WSH_RING_IGET;
 
-    FUZZ_CHECK(ask->pe >= 0 && ask->pe < 1 << WSH_RING_PE_BITS && ask->sym <= WSH_RING_ADDRESS);
-    if (ask->kind == WSH_RING_AMO && ask->len != 4 && ask->len != 8)
+    FUZZ_CHECK(request->pe >= 0 && request->pe < 1 << WSH_RING_PE_BITS && request->sym <= WSH_RING_ADDRESS);
+    if (request->kind == WSH_RING_AMO && request->len != 4 && request->len != 8)
         return -EFAULT;
     if (s->n_flying == FLYING || !fuzz_below(&s->in, 8))
         return -EAGAIN;
-    if (strided && *ask->taken < ask->len >> ask->op)
-        *ask->taken += 1 + fuzz_below(&s->in, 4);
-    s->flying[s->n_flying++] = (struct flying){done, reading ? ask->payload : NULL, ask->len};
-    FUZZ_CHECK(done || (wsh_record_is_zero_copy(ask->kind) && !ask->answer));
+    if (strided && *request->taken < request->len >> request->op)
+        *request->taken += 1 + fuzz_below(&s->in, 4);
+    s->flying[s->n_flying++] = (struct flying){done, reading ? request->payload : NULL, request->len};
+    FUZZ_CHECK(done || (wsh_record_is_zero_copy(request->kind) && !request->answer));
     if (done)
         done->left++;
-    return strided && *ask->taken < ask->len >> ask->op ? -EAGAIN : 0;
+    return strided && *request->taken < request->len >> request->op ? -EAGAIN : 0;
 }
 
 static int fence(void *arg)
@@ -182,7 +183,7 @@ static bool event_run(struct script *s)
     case 7: answer_take(s); return true;
     case 8: wsh_consumer_hold(s->consumer); return true;
     case 9:
-        wsh_consumer_view(s->consumer);
+        wsh_consumer_snapshot(s->consumer);
         wsh_rings_are_idle(s->rings, RINGS);
         return true;
     default: return step(s);

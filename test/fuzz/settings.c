@@ -10,7 +10,7 @@
 #include "test/fuzz/common/fuzz.h"
 #include "topo/niclist.h"
 #include "topo/topo.h"
-#include "topo/whereabouts.h"
+#include "topo/binding.h"
 #include "transports/efa/nic/interface.h"
 
 #include <stdio.h>
@@ -76,14 +76,14 @@ static void lists_read(const struct wsh_env *env)
         .n_gpus = 2,
         .gpu = {{.pci = "0000:53:00.0", .uuid = "GPU-4a51a4b2"}, {.pci = "0000:64:00.0", .uuid = "GPU-77"}}};
     const struct wsh_topo_local local = {.rank = 1, .n = 3};
-    struct wsh_whereabouts w;
+    struct wsh_binding w;
     struct wsh_efa_where where;
     uint64_t usable;
 
     fuzz_lines();
     FUZZ_CHECK(wsh_niclist_filter(nics, 2, env->nics, env->nics_exclude, &usable) || (usable && usable < 4));
     fuzz_lines();
-    FUZZ_CHECK(!wsh_whereabouts_find(&w, &topo, env->pe_gpu, &local) || fuzz_lines() == 1);
+    FUZZ_CHECK(!wsh_binding_find(&w, &topo, env->pe_gpu, &local) || fuzz_lines() == 1);
     FUZZ_CHECK(w.n_list >= 0 && w.n_list <= WSH_TOPO_GPUS && w.own < topo.n_gpus);
     fuzz_lines();
     FUZZ_CHECK(!wsh_efa_where_open(&where, env, false) || fuzz_lines() == 1);

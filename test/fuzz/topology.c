@@ -24,11 +24,11 @@ static int file_make(const uint8_t *data, size_t size, char *path, size_t path_s
     return fd;
 }
 
-static void places_check(const struct wsh_topo_dev *dev, int n)
+static void locations_check(const struct wsh_topo_dev *dev, int n)
 {
     for (int i = 0; i < n; i++) {
         fuzz_read(dev[i].name, strlen(dev[i].name) + 1);
-        FUZZ_CHECK(dev[i].place.n_bridges >= 0 && dev[i].place.n_bridges <= WSH_TOPO_BRIDGES);
+        FUZZ_CHECK(dev[i].location.n_bridges >= 0 && dev[i].location.n_bridges <= WSH_TOPO_BRIDGES);
         FUZZ_CHECK(strlen(dev[i].pci) < WSH_TOPO_PCI);
     }
 }
@@ -65,8 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     FUZZ_CHECK(rc == 0 || rc == -EINVAL);
     if (!rc) {
-        places_check(topo.nic, topo.n_nics);
-        places_check(topo.gpu, topo.n_gpus);
+        locations_check(topo.nic, topo.n_nics);
+        locations_check(topo.gpu, topo.n_gpus);
         nics_choose(&topo);
     }
     close(fd);

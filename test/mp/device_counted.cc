@@ -37,7 +37,7 @@ template <class T> static void alias(T *at)
     *at = *at ? (T)(uintptr_t)fake_alias((const void *)(uintptr_t)*at) : 0;
 }
 
-static void take_view()
+static void take_state()
 {
     if (wsh_device_view.flags & WSH_DEVICE_GDA)
         own.gda = *(struct wsh_gda *)fake_alias((void *)(wsh_device_view.ring_heads + sizeof(struct wsh_ring_heads)));
@@ -135,7 +135,7 @@ int main(void)
     shmem_barrier_all();
     shmemx_free_device(shmemx_malloc_device(8));
     mp_check(wsh_device_view.flags & WSH_DEVICE_NICS_COUNT, "NICs do not count");
-    take_view();
+    take_state();
     life(first, 70, mp_rounds(4, 100), 0);
     for (unsigned i = 0; i < 3; i++) {
         mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &next), "no counter");

@@ -367,15 +367,15 @@ static bool start_and_end(void)
 int main(void)
 {
     bool once = start_and_end(), twice = start_and_end();
-    int far;
+    int peer;
 
     mp_begin_thread(SHMEM_THREAD_MULTIPLE);
     mp_check(once && twice, "the library's first times in this process");
     if (!allocate())
         return mp_end();
-    for (far = 0; far < mp_npes && shmem_ptr(device, far);)
-        far++;
-    if (!mp_check(far < mp_npes && shmem_addr_accessible(device, far), "no PE is on another host"))
+    for (peer = 0; peer < mp_npes && shmem_ptr(device, peer);)
+        peer++;
+    if (!mp_check(peer < mp_npes && shmem_addr_accessible(device, peer), "no PE is on another host"))
         return mp_end();
     for (int pe = 0; pe < mp_npes; pe++) {
         words(pe);
@@ -383,15 +383,15 @@ int main(void)
         atomics(pe);
         on_contexts(pe);
     }
-    all_sizes(far);
-    gets_after_fences(far);
+    all_sizes(peer);
+    gets_after_fences(peer);
     shmem_barrier_all();
     orders("device, device", device, cells + 900);
     orders("device, host", device, host_flag);
     orders("host, device", host, cells + 901);
     together();
     all_at_once();
-    threads(far);
+    threads(peer);
     target_computes();
     free(out);
     free(in);

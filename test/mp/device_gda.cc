@@ -41,7 +41,7 @@ static void move(uint64_t operation, unsigned char *there, unsigned char *here, 
     poster_move(&wsh_device_view, operation, there, here, BLOCK, BLOCKS, pe, queues);
 }
 
-static void take_view()
+static void take_state()
 {
     poster_open(&wsh_device_view);
     wsh_device_view.ring_heads = (uint64_t)&heads;
@@ -121,7 +121,7 @@ int main(void)
     mp_check(wsh_device_view.flags & WSH_DEVICE_GDA, "kernels do not post");
     if (!(wsh_device_view.flags & WSH_DEVICE_GDA))
         return mp_end();
-    take_view();
+    take_state();
     mp_check(gda->n_queues && gda->n_queues <= WSH_GDA_QUEUES_MAX && gda->local[WSH_DEVICE_SEG_HEAP].length, "%u queues",
              gda->n_queues);
     rounds = (unsigned)mp_rounds(3, 100);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives of kernels on teams whose members are on several hosts: the very code of device/coll/coll.cuh and its kin
- * at each scope, CPU threads for lanes, pads and arrays in host memory; the proxy, its context and the transports are
- * the real ones. One team has a handle made of its number. A team of one host goes by cells and stores, its barriers as
- * in jobs of several hosts and of one. Every kind of call follows every other without a pause, on teams of several
- * shapes, of every length from nothing to more than a record or a member's buffer in the pad holds, in place too; a
- * barrier completes puts.
+ * at each scope, CPU threads for lanes, sync areas and arrays in host memory; the proxy, its context and the transports
+ * are the real ones. One team has a handle made of its number. A team of one host goes by LL lines and stores, its
+ * barriers as in jobs of several hosts and of one. Every kind of call follows every other without a pause, on teams of
+ * several shapes, of every length from nothing to more than a record or a member's buffer in the sync area holds, in
+ * place too; a barrier completes puts.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 240
@@ -24,12 +24,12 @@ extern "C" {
 
 #include <algorithm>
 
-enum { PES = 8, MOST = 20011, STAGE = 384, PAD = 16384 };
+enum { PES = 8, MOST = 20011, STAGE = 384, AREA = 16384 };
 
 static const unsigned lanes[] = {1, 5, 8}; /* by scope */
 static const size_t lengths[] = {0, 1, 33, 97, MOST};
 
-/* As device code finds them: a pad each, in the same place of every PE's heap. */
+/* As device code finds them: a sync area each, in the same place of every PE's heap. */
 struct team {
     const char *name;
     shmem_team_t handle;
@@ -43,7 +43,7 @@ static struct wsh_device_team_row rows[WSH_DEVICE_TEAM_ROWS + 1];
 static uint32_t *dest, *source; /* [PES * MOST] */
 
 /* Memory of this host's PEs as GPUs have each other's. What lies in the fake GPU's memory only its own threads see. */
-static void take_view()
+static void take_state()
 {
     static uint8_t slots[PES];
     static uint64_t where[PES];
@@ -60,20 +60,20 @@ static void take_view()
     wsh_device_view.teams = (uint64_t)rows;
     wsh_device_view.slots = (uint64_t)slots;
     wsh_device_view.ranges = 0;
-    wsh_device_view.world_cells = 0;
+    wsh_device_view.world_ll = 0;
     wsh_device_view.run_count = 0;
     host->where = (uint64_t)where;
     host->stride = 0;
 }
 
-/* Of PEs first, first + step, …; on several hosts, or with cells. Collective. */
-static struct team make_team(const char *name, shmem_team_t handle, int first, int step, int n, bool cells = false)
+/* Of PEs first, first + step, …; on several hosts, or with LL lines. Collective. */
+static struct team make_team(const char *name, shmem_team_t handle, int first, int step, int n, bool ll = false)
 {
-    struct wsh_device_team_header *header = (struct wsh_device_team_header *)mp_alloc(PAD);
-    int32_t *members = (int32_t *)((char *)header + WSH_DEVICE_PAD_MEMBERS);
+    struct wsh_device_team_header *header = (struct wsh_device_team_header *)mp_alloc(AREA);
+    int32_t *members = (int32_t *)((char *)header + WSH_DEVICE_SYNC_AREA_MEMBERS);
     struct team team = {name, handle, header, -1, 0};
 
-    mp_check(WSH_DEVICE_PAD_CELLS(n) + 2 * (unsigned)n * STAGE <= PAD, "a pad of %d members fits", n);
+    mp_check(WSH_DEVICE_SYNC_AREA_LL(n) + 2 * (unsigned)n * STAGE <= AREA, "a pad of %d members fits", n);
     for (int i = 0; i < n; i++) {
         members[i] = first + i * step;
         if (members[i] == mp_me)
@@ -82,16 +82,16 @@ static struct team make_team(const char *name, shmem_team_t handle, int first, i
     if (team.my_pe >= 0)
         team.n_pes = n;
     *header = wsh_device_team_header{};
-    header->epoch = 0x7ffffff0; /* cells are swept soon; words grow beyond 32 bits */
+    header->epoch = 0x7ffffff0; /* LL lines are swept soon; words grow beyond 32 bits */
     header->my_pe = team.my_pe;
     header->n_pes = n;
     header->stage = STAGE;
-    header->cells = cells ? STAGE : 0;
+    header->ll = ll ? STAGE : 0;
     if (handle == SHMEM_TEAM_WORLD)
         wsh_device_view.world = (uint64_t)header;
     else if ((uint64_t)handle <= WSH_DEVICE_TEAM_LAST) /* by number */
         rows[WSH_DEVICE_TEAM_ROWS] = wsh_device_team_row{
-            PAD, (uint64_t)header - ((uint64_t)handle - 1 - WSH_DEVICE_TEAM_FIRST) * PAD};
+            AREA, (uint64_t)header - ((uint64_t)handle - 1 - WSH_DEVICE_TEAM_FIRST) * AREA};
     else
         rows[WSH_DEVICE_TEAM_HASH((uint64_t)handle)] = wsh_device_team_row{(uint64_t)handle, (uint64_t)header};
     return team;
@@ -203,7 +203,7 @@ template <int S> static void sums(const struct team &t, unsigned round, size_t n
 /* Every member's element at every other, by each lane in turn. */
 template <int S> static void after_puts(const struct team &t, unsigned round)
 {
-    const int32_t *members = (const int32_t *)((const char *)t.header + WSH_DEVICE_PAD_MEMBERS);
+    const int32_t *members = (const int32_t *)((const char *)t.header + WSH_DEVICE_SYNC_AREA_MEMBERS);
 
     cpu_block_run(lanes[S], [=] {
         for (int to = (int)wsh_dev_lane<S>(); to < t.n_pes; to += (int)lanes[S])
@@ -221,7 +221,7 @@ template <int S> static void scope(const struct team &t)
     for (size_t n : lengths)
         for (int again = 0; again < mp_rounds(1, 5) && t.n_pes; again++, round++) {
             exchanges<S>(t, round, n);
-            if (!t.header->cells) /* cells for no bytes: a division by 0, which a CPU minds */
+            if (!t.header->ll) /* LL lines for no bytes: a division by 0, which a CPU minds */
                 uneven<S>(t, round, n);
             sums<S>(t, round, n);
             after_puts<S>(t, round);
@@ -238,7 +238,7 @@ int main(void)
         int mates = shmem_team_n_pes(SHMEM_TEAM_SHARED), first = shmem_team_translate_pe(SHMEM_TEAM_SHARED, 0,
                                                                                             SHMEM_TEAM_WORLD);
 
-        take_view();
+        take_state();
         const struct team teams[] = {make_team("world", SHMEM_TEAM_WORLD, 0, 1, mp_npes),
                                      make_team("reverse", (shmem_team_t)0x1230, mp_npes - 1, -1, mp_npes),
                                      make_team("even", SHMEMX_TEAM(7), 0, 2, (mp_npes + 1) / 2),
@@ -253,7 +253,7 @@ int main(void)
             scope<WSH_WARP>(t);
             scope<WSH_BLOCK>(t);
         }
-        wsh_device_view.world_cells = STAGE; /* as in a job of one host, whose barrier counts on a warp's common step */
+        wsh_device_view.world_ll = STAGE; /* as in a job of one host, whose barrier counts on a warp's common step */
         scope<WSH_THREAD>(teams[3]);
     }
     return mp_end();

@@ -32,7 +32,7 @@ enum { LANES = 3, BYTES = 200000, WORDS = 64 };
 thread_local struct cpu_dim threadIdx;
 struct cpu_dim blockDim;
 
-static struct wsh_device view;
+static struct wsh_device state;
 static struct wsh_ring_heads heads;
 
 /* In the host or the device heap: what lane l of another PE puts here, gets from here, adds to. */
@@ -75,15 +75,16 @@ void wsh_dev_ring_idle(struct wsh_dev_wait *)
 
 static int fill(const struct wsh_device *device)
 {
-    view = *device;
+    state = *device;
     return 0;
 }
 
-static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill, "device_proxy.cc"};
+static const struct wsh_device_module module = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill, "device_proxy.cc"};
 
 static struct wsh_dev_rings rings_of(unsigned lane, int pe)
 {
-    return wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.consumers, view.rings_each, lane, (uint32_t)pe);
+    return wsh_dev_rings_to((struct wsh_ring *)state.rings, &heads, state.consumers, state.rings_each, lane,
+                            (uint32_t)pe);
 }
 
 static unsigned char pattern(int from, unsigned lane, size_t i, unsigned round)
@@ -111,14 +112,15 @@ static void put(unsigned lane, unsigned char *dest, uint32_t len, unsigned round
 
         for (uint32_t i = 0; i < part; i++)
             wsh_dev_ring_payload(rings, at)[i] = pattern(mp_me, lane, off + i, round);
-        wsh_dev_ring_post(rings, at, wsh_dev_ask{kind, (uint64_t)dest + off, 1, (uint64_t)sig, 0, part, pe}, last);
+        wsh_dev_ring_post(rings, at, wsh_dev_request{kind, (uint64_t)dest + off, 1, (uint64_t)sig, 0, part, pe}, last);
     }
 }
 
 static void word(unsigned lane, uint64_t *sym, uint64_t value, int pe)
 {
     struct wsh_dev_rings rings = rings_of(lane, pe);
-    wsh_dev_ring_send(rings, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_PUT_WORD), (uint64_t)sym, value, 0, 0, 8, pe}, 1);
+    wsh_dev_ring_send(rings, wsh_dev_request{wsh_dev_ring_kind(WSH_RING_PUT_WORD), (uint64_t)sym, value, 0, 0, 8, pe},
+                      1);
 }
 
 static uint64_t atomic(unsigned lane, enum wsh_amo_op op, uint64_t *sym, uint64_t value, uint64_t cond, bool fetch,
@@ -126,8 +128,8 @@ static uint64_t atomic(unsigned lane, enum wsh_amo_op op, uint64_t *sym, uint64_
 {
     struct wsh_dev_rings rings = rings_of(lane, pe);
     unsigned words;
-    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(op, fetch, (uint64_t)sym, value, cond, 8, pe, &words);
-    uint64_t at = wsh_dev_ring_send(rings, ask, words), old = 0;
+    struct wsh_dev_request request = wsh_dev_request_of_amo(op, fetch, (uint64_t)sym, value, cond, 8, pe, &words);
+    uint64_t at = wsh_dev_ring_send(rings, request, words), old = 0;
 
     if (fetch) {
         old = wsh_dev_ring_await(rings, at);
@@ -144,7 +146,7 @@ static unsigned get(unsigned lane, uint32_t len, int pe)
     uint64_t kind = wsh_dev_ring_kind(WSH_RING_GET) | WSH_RING_ANSWER;
     unsigned wrong = 0;
 
-    wsh_dev_ring_post(rings, at, wsh_dev_ask{kind, (uint64_t)offered, 0, 0, 0, len, pe}, 0);
+    wsh_dev_ring_post(rings, at, wsh_dev_request{kind, (uint64_t)offered, 0, 0, 0, len, pe}, 0);
     wsh_dev_ring_await(rings, at);
     for (uint32_t i = 0; i < len; i++)
         wrong += wsh_dev_ring_payload(rings, at)[i] != pattern(pe, 7, i, 0);
@@ -197,13 +199,13 @@ static void source_fill(unsigned lane, uint32_t len, unsigned round, bool poison
 static void put_zero_copy(unsigned lane, uint32_t len, uint64_t *sig, bool waits, int pe)
 {
     struct wsh_dev_rings rings = rings_of(lane, pe);
-    struct wsh_dev_ask ask =
-        wsh_dev_ask_zero_copy(false, (uint64_t)landing[lane], source[lane], len, pe, waits);
+    struct wsh_dev_request request =
+        wsh_dev_request_zero_copy(false, (uint64_t)landing[lane], source[lane], len, pe, waits);
     uint64_t at;
 
     if (sig)
-        wsh_dev_ask_add_signal(&ask, WSH_AMO_ADD, (uint64_t)sig, 1, false);
-    at = wsh_dev_ring_send(rings, ask, sig ? 2 : 1);
+        wsh_dev_request_add_signal(&request, WSH_AMO_ADD, (uint64_t)sig, 1, false);
+    at = wsh_dev_ring_send(rings, request, sig ? 2 : 1);
     if (waits) {
         wsh_dev_ring_await(rings, at);
         wsh_dev_ring_take(rings, at);
@@ -262,8 +264,8 @@ static void signals_come_last(int to, int from)
 /* The word in the host heap by which kernels name a counter. */
 static uint64_t *word_of(shmemx_counter_t tally)
 {
-    return (uint64_t *)(view.seg[WSH_DEVICE_SEG_HEAP].base +
-                        (uint64_t)view.counters_host * WSH_DEVICE_COUNTERS_ALIGN) +
+    return (uint64_t *)(state.seg[WSH_DEVICE_SEG_HEAP].base +
+                        (uint64_t)state.counters_host * WSH_DEVICE_COUNTERS_ALIGN) +
            (uint32_t)tally - 1;
 }
 
@@ -328,7 +330,8 @@ static void bursts_arrive(int to, int from, bool zero_copy)
             counted += !len || sig;
         }
         wsh_dev_ring_post(rings, first,
-                          wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_PUT_WORD), (uint64_t)&words[40], 7, 0, 0, 8, to}, 1);
+                          wsh_dev_request{wsh_dev_ring_kind(WSH_RING_PUT_WORD), (uint64_t)&words[40], 7, 0, 0, 8, to},
+                          1);
         if (round % 2)
             shmem_barrier_all();
         else
@@ -413,7 +416,7 @@ static bool by_nics()
 
 static bool is_zero_copy(bool gpu)
 {
-    return view.zero_copy_segs >> (gpu ? WSH_DEVICE_SEG_DEVICE : WSH_DEVICE_SEG_HEAP) & 1;
+    return state.zero_copy_segs >> (gpu ? WSH_DEVICE_SEG_DEVICE : WSH_DEVICE_SEG_HEAP) & 1;
 }
 
 static void run(bool gpu, int to)
@@ -436,7 +439,7 @@ static void run(bool gpu, int to)
     signals_come_last(to, to);
     counts_come_last(to, to, is_zero_copy(on_gpu));
     bursts_arrive(to, to, is_zero_copy(on_gpu));
-    if (mp_check(is_zero_copy(gpu) == (!gpu || by_nics()), "zero-copy segments: %x", view.zero_copy_segs) &&
+    if (mp_check(is_zero_copy(gpu) == (!gpu || by_nics()), "zero-copy segments: %x", state.zero_copy_segs) &&
         is_zero_copy(gpu))
         zero_copy_arrives(to, to);
     fences_order_across_rings(to, to);
@@ -449,9 +452,9 @@ int main(void)
 
     setenv("SHMEM_PROXY_THREADS", rank && atoi(rank) % 2 ? "2" : "1", 0);
     mp_begin();
-    wsh_device_register(&unit);
+    wsh_device_register(&module);
     seen = (unsigned char *)malloc(BYTES > WSH_RING_PART ? BYTES : WSH_RING_PART);
-    if (mp_check(shmemx_malloc_device(64) && view.rings && view.consumers, "no rings to a proxy")) {
+    if (mp_check(shmemx_malloc_device(64) && state.rings && state.consumers, "no rings to a proxy")) {
         run(false, (mp_me + mp_npes / 2) % mp_npes);
         run(true, (mp_me + mp_npes / 2) % mp_npes);
     }

@@ -41,7 +41,7 @@ static unsigned char source[BYTES], target[BYTES], want[BYTES];
 static int to, from;
 
 /* What lies in the fake GPU's memory only its own threads see. */
-static void take_view()
+static void take_state()
 {
     wsh_device_view.ring_heads = (uint64_t)&heads;
     wsh_device_view.locks = (uint64_t)&locks;
@@ -322,7 +322,7 @@ int main(void)
     if (mp_check(shmemx_malloc_device(64) && wsh_device_view.rings, "no rings to a proxy")) {
         to = from = (mp_me + mp_npes / 2) % mp_npes;
         mp_check(!shmem_ptr(offered, to), "PE %d is not on another host", to);
-        take_view();
+        take_state();
         mp_check(!is_zero_copy(511, false, false) && is_zero_copy(512, false, false) &&
                      !is_zero_copy(512, false, true) && is_zero_copy(BYTES, true, true) &&
                      is_zero_copy(1, false, false, true) && !is_zero_copy(512, false, true, true),

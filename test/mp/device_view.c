@@ -17,48 +17,50 @@
 static struct wsh_device seen[3];
 static int fills[3], unready;
 
-static int fill_first(const struct wsh_device *view)
+static int fill_first(const struct wsh_device *state)
 {
     fills[0]++;
-    seen[0] = *view;
+    seen[0] = *state;
     return 0;
 }
 
-static int fill_late(const struct wsh_device *view)
+static int fill_late(const struct wsh_device *state)
 {
     fills[1]++;
-    seen[1] = *view;
+    seen[1] = *state;
     return 0;
 }
 
-static int fill_unready(const struct wsh_device *view)
+static int fill_unready(const struct wsh_device *state)
 {
     fills[2]++;
     if (unready)
         return 98;
-    seen[2] = *view;
+    seen[2] = *state;
     return 0;
 }
 
-static const struct wsh_device_unit first = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill_first,
-                                             "first.cu"};
-static const struct wsh_device_unit late = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill_late, "late.cu"};
-static const struct wsh_device_unit shy = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill_unready, "shy.cu"};
-static const struct wsh_device_unit old = {WSH_DEVICE_ABI + 1, 8, fill_first, "old.cu"};
+static const struct wsh_device_module first = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill_first,
+                                               "first.cu"};
+static const struct wsh_device_module late = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill_late,
+                                              "late.cu"};
+static const struct wsh_device_module shy = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill_unready,
+                                             "shy.cu"};
+static const struct wsh_device_module old = {WSH_DEVICE_ABI + 1, 8, fill_first, "old.cu"};
 
-static void check_view(const struct wsh_device *view, const char *device)
+static void check_view(const struct wsh_device *state, const char *device)
 {
-    const struct wsh_device_seg *seg = &view->seg[WSH_DEVICE_SEG_DEVICE];
+    const struct wsh_device_seg *seg = &state->seg[WSH_DEVICE_SEG_DEVICE];
     uint64_t off = (uint64_t)(uintptr_t)device - seg->base;
 
-    mp_check(view->abi == WSH_DEVICE_ABI && view->my_pe == mp_me && view->n_pes == mp_npes,
-             "PE %d of %d in the view", view->my_pe, view->n_pes);
-    mp_check(view->run_first == 0 && view->run_count == (seg->stride ? mp_npes : 0) &&
-                 !view->slots == !!seg->stride,
-             "slots of PEs %d to %d of this host", view->run_first, view->run_first + view->run_count - 1);
-    mp_check(off < seg->len && view->report && view->handles && view->locks && view->ranges,
+    mp_check(state->abi == WSH_DEVICE_ABI && state->my_pe == mp_me && state->n_pes == mp_npes,
+             "PE %d of %d in the view", state->my_pe, state->n_pes);
+    mp_check(state->run_first == 0 && state->run_count == (seg->stride ? mp_npes : 0) &&
+                 !state->slots == !!seg->stride,
+             "slots of PEs %d to %d of this host", state->run_first, state->run_first + state->run_count - 1);
+    mp_check(off < seg->len && state->report && state->handles && state->locks && state->ranges,
              "the view has holes");
-    mp_check(view->seg[WSH_DEVICE_SEG_HEAP].len > 0, "kernels do not reach host memory");
+    mp_check(state->seg[WSH_DEVICE_SEG_HEAP].len > 0, "kernels do not reach host memory");
     for (int pe = 0; pe < mp_npes && seg->stride; pe++)
         mp_check(seg->where + (uint64_t)pe * seg->stride + off ==
                          (uint64_t)(uintptr_t)shmem_ptr(device, pe) ||

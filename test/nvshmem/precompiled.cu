@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-enum { N = 300, PES = 8 }; /* elements of a block, of 8 bytes more than cells hold for a thread; of so many PEs */
+enum { N = 300, PES = 8 }; /* elements of a block, of 8 bytes more than LL lines hold for a thread; of so many PEs */
 
 enum what { SUM, MOST, SCATTER, ALLTOALL, FCOLLECT, BROADCAST };
 

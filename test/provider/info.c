@@ -99,11 +99,11 @@ int __wrap_wsh_topo_load(struct wsh_topo *topo, const char *xml)
     (void)xml;
     memset(topo, 0, sizeof *topo);
     topo->n_nics = (int)provider.nics();
-    topo->here = (struct wsh_topo_place){.numa = 0, .package = 0, .root = -1};
+    topo->here = (struct wsh_topo_location){.numa = 0, .package = 0, .root = -1};
     for (int i = 0; i < topo->n_nics; i++) {
         snprintf(topo->nic[i].name, sizeof topo->nic[i].name, "nic%d", i);
         snprintf(topo->nic[i].pci, sizeof topo->nic[i].pci, "0000:%02x:00.0", (unsigned)i);
-        topo->nic[i].place = topo->here;
+        topo->nic[i].location = topo->here;
     }
     return 0;
 }

@@ -56,7 +56,7 @@ static void init_flow(int i)
         UINT32_MAX - 1000;
     flow->flow.imms = flow->flow.imms_acked = flow->rx_flow.counted = flow->rx_flow.acked_counted =
         UINT32_MAX - 500;
-    flow->flow.gate.number = flow->rx_flow.gate = UINT16_MAX - 100;
+    flow->flow.condition.number = flow->rx_flow.condition = UINT16_MAX - 100;
     for (uint16_t k = 0; k < OPS; k++) {
         flow->op[k].index = k;
         flow->op[k].flow = (uint8_t)i;

@@ -266,7 +266,7 @@ static void init_source(int s)
         return;
     source->flow.sent = source->flow.acked = rx_flow->applied = rx_flow->acked_applied = UINT32_MAX - 1;
     source->flow.imms = source->flow.imms_acked = rx_flow->counted = rx_flow->acked_counted = UINT32_MAX;
-    source->flow.gate.number = rx_flow->gate = UINT16_MAX;
+    source->flow.condition.number = rx_flow->condition = UINT16_MAX;
     memset(source->flow.generation, WSH_SRD_GENERATIONS - 1, sizeof source->flow.generation);
     for (uint32_t i = 0; i < WSH_SRD_SLOTS; i++)
         rx_flow->group[i].generation = WSH_SRD_GENERATIONS - 1;

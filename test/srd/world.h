@@ -27,7 +27,7 @@ struct settings {
     bool wrap;                                  /* all numbers are about to wrap */
     bool full;                                  /* the provider refuses everything once */
     bool deaf_fence; /* control: the engine does not see fences, but they are checked */
-    bool no_stall;   /* nothing that can travel as a gated message may be deferred */
+    bool no_stall;   /* nothing that can travel as a conditional message may be deferred */
 };
 
 enum segment { SEG_STARTED = 1, SEG_COUNT_DUE = 2, SEG_COUNTED = 4, SEG_ENDED = 8 };

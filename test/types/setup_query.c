@@ -106,16 +106,16 @@ static void check_ptr(void)
 
     for (int i = 0; i < n; i++) {
         int pe = shmem_team_translate_pe(SHMEM_TEAM_SHARED, i, SHMEM_TEAM_WORLD);
-        const int *far = shmem_ptr(area, pe);
+        const int *there = shmem_ptr(area, pe);
 
-        mp_check(far != NULL, "no shmem_ptr to PE %d of the shared team", pe);
-        mp_check(shmem_team_ptr(SHMEM_TEAM_SHARED, area, i) == (const void *)far,
+        mp_check(there != NULL, "no shmem_ptr to PE %d of the shared team", pe);
+        mp_check(shmem_team_ptr(SHMEM_TEAM_SHARED, area, i) == (const void *)there,
                  "shmem_team_ptr of member %d", i);
     }
     for (int pe = 0; pe < mp_npes; pe++) {
-        const int *far = shmem_ptr(area + 64, pe);
+        const int *there = shmem_ptr(area + 64, pe);
 
-        mp_check(!far || *far == pe, "shmem_ptr to PE %d leads to PE %d", pe, far ? *far : -1);
+        mp_check(!there || *there == pe, "shmem_ptr to PE %d leads to PE %d", pe, there ? *there : -1);
     }
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Strides of the far and the near array, in elements; blocks and their size. */
-enum { FAR = 3, NEAR = 2, BLOCK = 2, BLOCKS = 4, SPAN = 16 };
+enum { WIDE = 3, NARROW = 2, BLOCK = 2, BLOCKS = 4, SPAN = 16 };
 
 /* clang-format off */
 
@@ -50,17 +50,17 @@ enum { FAR = 3, NEAR = 2, BLOCK = 2, BLOCKS = 4, SPAN = 16 };
     {                                                                                              \
         TYPE *there = (TYPE *)area, mine[SPAN] = {0}, back[SPAN] = {0};                            \
         int width = block ? (int)block : 1;                                                        \
-        for (int i = 0; i < BLOCKS * NEAR; i++)                                                    \
-            if (i % NEAR < width)                                                                  \
-                mine[i] = VALUE(TYPE, i / NEAR * width + i % NEAR, mp_me);                         \
+        for (int i = 0; i < BLOCKS * NARROW; i++)                                                    \
+            if (i % NARROW < width)                                                                  \
+                mine[i] = VALUE(TYPE, i / NARROW * width + i % NARROW, mp_me);                         \
         memset(area, 0, AREA_BYTES);                                                               \
         shmem_barrier_all();                                                                       \
-        NAME##_put(form, block, there, mine, FAR, NEAR, mp_right());                               \
+        NAME##_put(form, block, there, mine, WIDE, NARROW, mp_right());                               \
         types_barrier();                                                                           \
-        mp_check(NAME##_right(there, FAR, width, mp_left()), #NAME " strided put, form %d", form); \
-        NAME##_get(form, block, back, there, NEAR, FAR, mp_right());                               \
+        mp_check(NAME##_right(there, WIDE, width, mp_left()), #NAME " strided put, form %d", form); \
+        NAME##_get(form, block, back, there, NARROW, WIDE, mp_right());                               \
         types_barrier();                                                                           \
-        mp_check(NAME##_right(back, NEAR, width, mp_me), #NAME " strided get, form %d", form);     \
+        mp_check(NAME##_right(back, NARROW, width, mp_me), #NAME " strided get, form %d", form);     \
     }
 WSH_RMA_TYPES(CHECK)
 #undef CHECK
@@ -76,24 +76,24 @@ WSH_RMA_TYPES(CHECK)
         mp_fill(mine, sizeof mine, (uint64_t)mp_me);                                               \
         memset(back, 0, sizeof back);                                                              \
         if (with_ctx && block) {                                                                   \
-            shmem_ctx_ibput##BITS(ctx, area, mine, FAR, NEAR, block, BLOCKS, mp_right());          \
+            shmem_ctx_ibput##BITS(ctx, area, mine, WIDE, NARROW, block, BLOCKS, mp_right());          \
             shmem_ctx_quiet(ctx);                                                                  \
-            shmem_ctx_ibget##BITS(ctx, back, area, NEAR, FAR, block, BLOCKS, mp_right());          \
+            shmem_ctx_ibget##BITS(ctx, back, area, NARROW, WIDE, block, BLOCKS, mp_right());          \
         } else if (with_ctx) {                                                                     \
-            shmem_ctx_iput##BITS(ctx, area, mine, FAR, NEAR, BLOCKS, mp_right());                  \
+            shmem_ctx_iput##BITS(ctx, area, mine, WIDE, NARROW, BLOCKS, mp_right());                  \
             shmem_ctx_quiet(ctx);                                                                  \
-            shmem_ctx_iget##BITS(ctx, back, area, NEAR, FAR, BLOCKS, mp_right());                  \
+            shmem_ctx_iget##BITS(ctx, back, area, NARROW, WIDE, BLOCKS, mp_right());                  \
         } else if (block) {                                                                        \
-            shmem_ibput##BITS(area, mine, FAR, NEAR, block, BLOCKS, mp_right());                   \
+            shmem_ibput##BITS(area, mine, WIDE, NARROW, block, BLOCKS, mp_right());                   \
             shmem_quiet();                                                                         \
-            shmem_ibget##BITS(back, area, NEAR, FAR, block, BLOCKS, mp_right());                   \
+            shmem_ibget##BITS(back, area, NARROW, WIDE, block, BLOCKS, mp_right());                   \
         } else {                                                                                   \
-            shmem_iput##BITS(area, mine, FAR, NEAR, BLOCKS, mp_right());                           \
+            shmem_iput##BITS(area, mine, WIDE, NARROW, BLOCKS, mp_right());                           \
             shmem_quiet();                                                                         \
-            shmem_iget##BITS(back, area, NEAR, FAR, BLOCKS, mp_right());                           \
+            shmem_iget##BITS(back, area, NARROW, WIDE, BLOCKS, mp_right());                           \
         }                                                                                          \
         for (size_t i = 0; i < BLOCKS; i++)                                                        \
-            mp_check(!memcmp(back + i * NEAR * SIZE, mine + i * NEAR * SIZE, width * SIZE),        \
+            mp_check(!memcmp(back + i * NARROW * SIZE, mine + i * NARROW * SIZE, width * SIZE),        \
                      "i[b]put" #BITS ", block size %zu: block %zu", block, i);                     \
         types_barrier();                                                                           \
     }

@@ -6,7 +6,7 @@
 #include "runtime/coll/choose/choice.h"
 
 #include "runtime/coll/choose/dispatch.h"
-#include "runtime/coll/memory/pad.h"
+#include "runtime/coll/memory/sync_area.h"
 #include "test/common/unit.h"
 
 #include <limits.h>
@@ -147,16 +147,16 @@ static bool has_room(enum wsh_coll_routine routine, const struct wsh_choice *row
     if (routine == WSH_COLL_ALLTOALL || routine == WSH_COLL_ALLTOALLS)
         return row->len_max <= WSH_LINE_DATA &&
                WSH_LINE_DATA / row->len_max * WSH_LINES_MAX >= (size_t)row->pes_max;
-    return row->len_max <= (routine == WSH_COLL_BROADCAST ? WSH_SLOT_DATA : WSH_CELL_DATA);
+    return row->len_max <= (routine == WSH_COLL_BROADCAST ? WSH_SLOT_DATA : WSH_LL_DATA);
 }
 
-static void cells_have_room(void)
+static void ll_lines_have_room(void)
 {
     for (int r = 0; r < WSH_COLL_ROUTINES; r++)
         for (int i = 0; i < wsh_choice_count((enum wsh_coll_routine)r); i++) {
             const struct wsh_choice *row = &wsh_choice_rows[r][i];
 
-            if (row->algo == WSH_ALGO_CELLS && r != WSH_COLL_REDUCE)
+            if (row->algo == WSH_ALGO_LL && r != WSH_COLL_REDUCE)
                 CU_ASSERT(has_room((enum wsh_coll_routine)r, row));
         }
 }
@@ -167,7 +167,7 @@ static void slots_are_for_any_number_of_members(void)
     for (int i = 0; i < wsh_choice_count(WSH_COLL_BROADCAST); i++) {
         const struct wsh_choice *row = &wsh_choice_rows[WSH_COLL_BROADCAST][i];
 
-        if (row->algo == WSH_ALGO_CELLS)
+        if (row->algo == WSH_ALGO_LL)
             CU_ASSERT(row->pes_max == INT_MAX && row->layouts == 7U && row->needs == WSH_NEED_HOST_DEST);
     }
 }
@@ -300,7 +300,7 @@ const struct unit_test unit_tests[] = {
     {"no row is hidden by those before it", no_row_is_hidden},
     {"every call finds a row", every_call_finds_a_row},
     {"leaders meet by other means than their leaders", leaders_sync_by_other_means},
-    {"what goes by cells fits them", cells_have_room},
+    {"what goes by cells fits them", ll_lines_have_room},
     {"slots are for any number of members", slots_are_for_any_number_of_members},
     {"limits are where rows say", limits_are_where_rows_say},
     {"members, NICs and cores of hosts decide", members_and_nics_of_hosts_decide},

@@ -22,8 +22,8 @@ static uint64_t src[CORES_MAX][CORES_MAX], dest[CORES_MAX][CORES_MAX];
 
 static void teams_open(int n)
 {
-    struct wsh_pad pad = wsh_pad_layout(n, 1, false);
-    char *memory = cores_open(n, pad.len);
+    struct wsh_sync_area area = wsh_sync_area_layout(n, 1, false);
+    char *memory = cores_open(n, area.len);
 
     CU_ASSERT_FATAL(memory != NULL);
     memset(&job, 0, sizeof job);
@@ -41,9 +41,10 @@ static void teams_open(int n)
         teams[me] = (struct wsh_team){.job = &job, .my_pe = me, .n_pes = n, .members = numbers};
         CU_ASSERT_FATAL(wsh_coll_prepare(&teams[me]) == 0);
         coll = teams[me].coll;
-        coll->pad = pad;
+        coll->area = area;
         for (int i = 0; i < n; i++)
-            coll->peer[i] = memory + (size_t)i * ((pad.len + WSH_PAD_LINE - 1) / WSH_PAD_LINE * WSH_PAD_LINE);
+            coll->peer[i] = memory + (size_t)i * ((area.len + WSH_SYNC_AREA_LINE - 1) / WSH_SYNC_AREA_LINE *
+                                                  WSH_SYNC_AREA_LINE);
         coll->base = coll->peer[me];
     }
 }

@@ -46,7 +46,7 @@ static void members_compare(const struct wsh_coll *found, const struct wsh_coll 
     CU_ASSERT(found->sync == joined->sync && found->lead_sync == joined->lead_sync);
     CU_ASSERT(found->n_domains == joined->n_domains && found->my_domain == joined->my_domain);
     CU_ASSERT(found->n_local == joined->n_local && found->my_local == joined->my_local);
-    CU_ASSERT(found->unit == joined->unit && joined->pad.len > 0);
+    CU_ASSERT(found->unit == joined->unit && joined->area.len > 0);
     CU_ASSERT(is_same(found->all, joined->all, n) && is_same(found->domain, joined->domain, n));
     CU_ASSERT(is_same(found->leader, joined->leader, found->n_domains));
     CU_ASSERT(is_same(found->local, joined->local, found->n_local));

@@ -15,7 +15,7 @@
 
 static struct wsh_job job;
 static struct wsh_coll coll;
-static uint64_t pads[PES][2]; /* as far as they are read here */
+static uint64_t areas[PES][2]; /* as far as they are read here */
 static int local[PES] = {0, 1, 2};
 static char *peer[PES];
 static int cpu, moves, yields; /* of this thread */
@@ -54,14 +54,14 @@ static void place(int me, int mine, int one, int other)
 {
     const int seen[2] = {one, other};
 
-    coll = (struct wsh_coll){.n_local = PES, .local = local, .peer = peer, .base = (char *)pads[me]};
-    coll.pad.core = sizeof(uint64_t);
+    coll = (struct wsh_coll){.n_local = PES, .local = local, .peer = peer, .base = (char *)areas[me]};
+    coll.area.core = sizeof(uint64_t);
     job.world.coll = &coll;
     job.my_pe = job.local_rank = me;
     job.left_core = 0;
     for (int pe = 0, i = 0; pe < PES; pe++) {
-        peer[pe] = (char *)pads[pe];
-        pads[pe][1] = pe == me ? 0 : (uint64_t)(seen[i++] + 1);
+        peer[pe] = (char *)areas[pe];
+        areas[pe][1] = pe == me ? 0 : (uint64_t)(seen[i++] + 1);
     }
     cpu = mine;
     moves = yields = 0;
@@ -74,7 +74,7 @@ static void sees_who_shares_its_core(void)
 {
     place(1, 2, 0, 3);
     CU_ASSERT(!wsh_cores_shared(&job));
-    CU_ASSERT_EQUAL(pads[1][1], 3);
+    CU_ASSERT_EQUAL(areas[1][1], 3);
     place(1, 2, 0, 2);
     CU_ASSERT(wsh_cores_shared(&job));
     place(1, 0, -1, -1);
@@ -87,7 +87,7 @@ static void leaves_for_a_core_without_pe(void)
 {
     place(2, 0, 0, 1);
     CU_ASSERT(wsh_cores_leave(&job));
-    CU_ASSERT(moves == 1 && (cpu == 2 || cpu == 3) && pads[2][1] == (uint64_t)cpu + 1);
+    CU_ASSERT(moves == 1 && (cpu == 2 || cpu == 3) && areas[2][1] == (uint64_t)cpu + 1);
     CU_ASSERT_EQUAL(CPU_COUNT(&allowed), 4); /* as before */
     place(0, 0, 0, 1);                       /* the first of those that share one stays */
     CU_ASSERT(!wsh_cores_leave(&job) && moves == 0);

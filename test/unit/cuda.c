@@ -214,17 +214,17 @@ static void names_a_call_that_does_not_return(void)
 
     wsh_cuda_call_role(WSH_CUDA_PROGRESS);
     wsh_cuda_begin(WSH_CUDA_ID_stream_write64);
-    wsh_cuda_calls_look(10);
+    wsh_cuda_calls_check(10);
     CU_ASSERT(!wsh_cuda_calls_due(1, &stay));
-    wsh_cuda_calls_look(1.5);
+    wsh_cuda_calls_check(1.5);
     CU_ASSERT(wsh_cuda_calls_due(1, &stay) && stay.tid == gettid() && stay.role == WSH_CUDA_PROGRESS);
     CU_ASSERT(!strcmp(stay.name, "cuStreamWriteValue64") && stay.seconds == 1.5);
     CU_ASSERT(!wsh_cuda_calls_due(1, &stay));
-    wsh_cuda_calls_look(3);
+    wsh_cuda_calls_check(3);
     CU_ASSERT(wsh_cuda_calls_due(1, &stay) && stay.seconds == 4.5);
     wsh_cuda_end(0);
     wsh_cuda_begin(WSH_CUDA_ID_stream_write64);
-    wsh_cuda_calls_look(5);
+    wsh_cuda_calls_check(5);
     CU_ASSERT(!wsh_cuda_calls_due(1, &stay) && wsh_cuda_call_find(gettid(), &stay) && stay.seconds == 0);
     CU_ASSERT_EQUAL(wsh_cuda_end(-3), -3);
     CU_ASSERT(!wsh_cuda_call_find(0, &stay));

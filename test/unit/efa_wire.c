@@ -39,12 +39,12 @@ static void make(union room *room, size_t i)
     memset(room, 0, sizeof *room);
     wsh_efa_wire_head(&room->msg.head, good[i].type, good[i].len, 3, 7);
     if (good[i].type == WSH_EFA_WIRE_SIGNAL)
-        room->msg.signal.signal = (struct wsh_efa_place){.off = 16, .op = WSH_AMO_ADD, .width = 8};
+        room->msg.signal.signal = (struct wsh_efa_target){.off = 16, .op = WSH_AMO_ADD, .width = 8};
     if (good[i].type == WSH_EFA_WIRE_AMO || good[i].type == WSH_EFA_WIRE_FETCH)
-        room->msg.amo.word = (struct wsh_efa_place){.off = 4, .op = WSH_AMO_XOR, .width = 4};
+        room->msg.amo.word = (struct wsh_efa_target){.off = 4, .op = WSH_AMO_XOR, .width = 4};
     if (good[i].type == WSH_EFA_WIRE_STRIDED) {
         room->msg.strided.block = EXTRA;
-        room->msg.strided.signal = (struct wsh_efa_place){.off = 16, .op = WSH_AMO_SET, .width = 8};
+        room->msg.strided.signal = (struct wsh_efa_target){.off = 16, .op = WSH_AMO_SET, .width = 8};
     }
 }
 
@@ -117,7 +117,7 @@ static void wrong_heads(void)
 
 static void wrong_atomics(void)
 {
-    const struct wsh_efa_place bad[] = {
+    const struct wsh_efa_target bad[] = {
         {.op = WSH_AMO_OPS, .width = 8},          {.op = 255, .width = 8},
         {.op = WSH_AMO_ADD, .width = 0},          {.op = WSH_AMO_ADD, .width = 2},
         {.op = WSH_AMO_ADD, .width = 16},         {.op = WSH_AMO_ADD, .width = 8, .off = 4},
@@ -165,22 +165,22 @@ static void places(void)
     char memory[64];
     char *const base[WSH_SEGS] = {NULL, memory, NULL};
     const size_t size[WSH_SEGS] = {0, sizeof memory, 0};
-    struct wsh_efa_place place = {.seg = 1, .off = 8};
+    struct wsh_efa_target target = {.seg = 1, .off = 8};
 
-    CU_ASSERT_PTR_EQUAL(wsh_efa_wire_resolve(&place, 56, base, size), memory + 8);
-    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, 57, base, size));
-    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, SIZE_MAX, base, size));
-    place.off = 64;
-    CU_ASSERT_PTR_EQUAL(wsh_efa_wire_resolve(&place, 0, base, size), memory + 64);
-    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, 1, base, size));
-    place.off = UINT64_MAX;
-    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, 8, base, size));
-    place = (struct wsh_efa_place){.seg = 0};
-    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, 0, base, size));
-    place.seg = WSH_SEGS_HOST;
-    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, 0, base, size));
-    place.seg = 255;
-    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, 0, base, size));
+    CU_ASSERT_PTR_EQUAL(wsh_efa_wire_resolve(&target, 56, base, size), memory + 8);
+    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&target, 57, base, size));
+    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&target, SIZE_MAX, base, size));
+    target.off = 64;
+    CU_ASSERT_PTR_EQUAL(wsh_efa_wire_resolve(&target, 0, base, size), memory + 64);
+    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&target, 1, base, size));
+    target.off = UINT64_MAX;
+    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&target, 8, base, size));
+    target = (struct wsh_efa_target){.seg = 0};
+    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&target, 0, base, size));
+    target.seg = WSH_SEGS_HOST;
+    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&target, 0, base, size));
+    target.seg = 255;
+    CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&target, 0, base, size));
 }
 
 /* Random changes of good messages, of the very length on the heap so that a sanitizer sees any read beyond. */

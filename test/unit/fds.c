@@ -105,7 +105,7 @@ static void others_are_turned_away(void)
     unit_capture(exchange, NULL, text, sizeof text);
     CU_ASSERT_EQUAL(unit_lines(text), 1);
     CU_ASSERT(strstr(text, "not from a PE of this job") != NULL);
-    CU_ASSERT(pes[1].strangers >= 100);
+    CU_ASSERT(pes[1].foreign >= 100);
     CU_ASSERT_EQUAL(taken, 2);
     for (int pe = 0; pe < 2; pe++)
         wsh_fds_close(&pes[pe]);

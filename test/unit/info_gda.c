@@ -60,7 +60,7 @@ static void start(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
 }
 
-static int ask(void)
+static int query(void)
 {
     *said = '\0';
     return wsh_info_gda(root, NULL, take, NULL);
@@ -81,7 +81,7 @@ static void all_is_there(void)
     write_file("sys/module/efa/version", "3.3.0g\n");
     write_file("proc/driver/nvidia/params", "ResmanDebugLevel: 4294967295\n"
                                             "RegistryDwords: \"PeerMappingOverride=1;\"\nRmMsg: \"\"\n");
-    CU_ASSERT_EQUAL(ask(), 0);
+    CU_ASSERT_EQUAL(query(), 0);
     CU_ASSERT_STRING_EQUAL(said, "GDA NICs 0 2 of sort efa3, p5en.48xlarge\nGDA driver 0 EFA driver 3.3.0g\n"
                                  "GDA NVIDIA 0 PeerMappingOverride=1\n");
 }
@@ -92,7 +92,7 @@ static void each_has_its_cure(void)
     nic("rdmap0s1", "0x1d0f\n", "0xefa2\n");
     write_file("sys/module/efa/version", "2.13.0g\n");
     write_file("proc/driver/nvidia/params", "RegistryDwords: \"\"\n");
-    CU_ASSERT_EQUAL(ask(), 0);
+    CU_ASSERT_EQUAL(query(), 0);
     CU_ASSERT(has("GDA NICs 1 1 of sort efa2, whose") && has("p5en and p6 instances"));
     CU_ASSERT(has("GDA driver 1 the EFA driver is 2.13.0g; 3.3.0 or newer") && has("EFA installer 1.50"));
     CU_ASSERT(has("GDA NVIDIA 1 the GPU may not write to NICs") && has("PeerMappingOverride=1;"));
@@ -103,7 +103,7 @@ static void what_cannot_be_read(void)
 {
     start();
     nic("rdmap0s1", "0x1d0f\n", "0xefa3\n");
-    CU_ASSERT_EQUAL(ask(), 0);
+    CU_ASSERT_EQUAL(query(), 0);
     CU_ASSERT(has("GDA driver 1 the EFA driver is of no known version") &&
               has("GDA NVIDIA 1 NVIDIA's module is not"));
 }
@@ -113,10 +113,10 @@ static void other_settings_of_the_module(void)
     start();
     nic("rdmap0s1", "0x1d0f\n", "0xefa4\n");
     write_file("sys/module/nvidia/parameters/NVreg_RegistryDwords", "RMHdcp=1;PeerMappingOverride=1\n");
-    ask();
+    query();
     CU_ASSERT(has("GDA NICs 0 1 of sort efa4\n") && has("GDA NVIDIA 0 "));
     write_file("proc/driver/nvidia/params", "RegistryDwords: \"PeerMappingOverride=0;\"\n");
-    ask();
+    query();
     CU_ASSERT(has("GDA NVIDIA 1 "));
 }
 
@@ -132,7 +132,7 @@ static void versions_by_number(void)
     nic("rdmap0s1", "0x1d0f\n", "0xefa3\n");
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         write_file("sys/module/efa/version", rows[i].version);
-        ask();
+        query();
         CU_ASSERT_EQUAL(has("GDA driver 0 "), rows[i].new_enough);
     }
 }
@@ -143,7 +143,7 @@ static void no_nic(void)
 
     start();
     nic("mlx5_0", "0x15b3\n", "0x101e\n");
-    CU_ASSERT_EQUAL(ask(), 0);
+    CU_ASSERT_EQUAL(query(), 0);
     CU_ASSERT(unit_lines(said) == 1 && has("GDA 1 no EFA NIC here"));
     snprintf(command, sizeof command, "rm -rf %s", root);
     CU_ASSERT_EQUAL(system(command), 0);

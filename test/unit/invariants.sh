@@ -156,10 +156,10 @@ caught sim 'flow->sent - flow->acked < flow->window' $srd/issue.c \
 caught explore 'flow->link->msgs < flow->link->msgs_max' $srd/issue.c 's/link->msgs < link->msgs_max && //'
 caught sim 'op->epoch >= flow->msg_epoch' $srd/issue.c \
     '/^static bool deferred_before/,/^}/s/return (/return 0 \&\& (/'
-caught explore 'op->epoch != flow->msg_epoch || gate->number == flow->gate.number' $srd/issue.c \
-    '/^static bool gate_for/,/^}/s/if (flow->msg_epoch == epoch)/if (0)/'
-caught explore '!closes || (gate->group == flow->open_group && gate->count == flow->open_count)' $srd/issue.c \
-    's/gate->count = (uint16_t)flow->open_count;/gate->count = (uint16_t)(flow->open_count + 1);/'
+caught explore 'op->epoch != flow->msg_epoch || condition->number == flow->condition.number' $srd/issue.c \
+    '/^static bool condition_for/,/^}/s/if (flow->msg_epoch == epoch)/if (0)/'
+caught explore '!closes || (condition->group == flow->open_group && condition->count == flow->open_count)' $srd/issue.c \
+    's/condition->count = (uint16_t)flow->open_count;/condition->count = (uint16_t)(flow->open_count + 1);/'
 # shellcheck disable=SC2086
 caught explore '!queue->head || queue->tail->epoch <= op->epoch' $srd/queue.h 's/if (!queue->head || .*) {/if (1) {/' $engine
 # shellcheck disable=SC2086
@@ -168,10 +168,10 @@ caught explore 'op->epoch <= queue->head->epoch' $srd/queue.h 's/if (!queue->hea
 # --- The ordering engine, target ---
 caught explore '!stamp->own_count || group_complete(rx_flow, stamp->own_group, stamp->own_count) == 1' $srd/rx_flow.c \
     's/if (count->count < rx_flow->held.*/if (0)/'
-caught srd_rx_flow '!bit_is(rx_flow->over, place)' $srd/rx_flow.c \
-    '/^static int pass_gate/,/^}/s/return apply_held(rx_flow, place, sink);/{ apply_held(rx_flow, place, sink); bit_set(rx_flow->over, place); return apply_held(rx_flow, place, sink); }/'
+caught srd_rx_flow '!bit_is(rx_flow->over, index)' $srd/rx_flow.c \
+    '/^static int pass_condition/,/^}/s/return apply_held(rx_flow, index, sink);/{ apply_held(rx_flow, index, sink); bit_set(rx_flow->over, index); return apply_held(rx_flow, index, sink); }/'
 caught explore 'rx_flow->n_shut == bits_count(rx_flow->shut)' $srd/rx_flow.c 's/rx_flow->n_shut++;/rx_flow->n_shut += 2;/'
-caught explore 'bit_is(rx_flow->lacking, place)' $srd/rx_flow.c 's/^    bit_set(rx_flow->lacking, place);//'
+caught explore 'bit_is(rx_flow->lacking, index)' $srd/rx_flow.c 's/^    bit_set(rx_flow->lacking, index);//'
 # shellcheck disable=SC2086
 caught explore '!wsh_srd_before(rx_flow->applied, rx_flow->acked_applied)' $srd/rx_flow.c 's/^        rx_flow->applied++;/        rx_flow->applied--;/'
 caught explore '!wsh_srd_before(rx_flow->counted, rx_flow->acked_counted)' $srd/rx_flow.c 's/^    rx_flow->counted++;/    rx_flow->counted--;/'
@@ -206,15 +206,15 @@ caught efa_gda_cq 'entries >= 64 && !(entries & (entries - 1))' $efa/gda/cq.c 's
 # --- The proxy's rings ---
 proxy=runtime/gpu/proxy
 caught calls 'ring->started - ring->freed <= WSH_RING_PIECES' $proxy/ring.c \
-    's/ring->started = at + place->n;/ring->started = at + place->n + WSH_RING_PIECES;/'
-caught calls 'ring->place[index].state == WSH_PLACE_DUE' $proxy/ring.c \
-    's/place->state = ask->answer ? WSH_PLACE_DUE : WSH_PLACE_PLAIN;/place->state = WSH_PLACE_PLAIN;/'
+    's/ring->started = at + slot->n;/ring->started = at + slot->n + WSH_RING_PIECES;/'
+caught calls 'ring->slot[index].state == WSH_RING_SLOT_DUE' $proxy/ring.c \
+    's/slot->state = request->answer ? WSH_RING_SLOT_DUE : WSH_RING_SLOT_PLAIN;/slot->state = WSH_RING_SLOT_PLAIN;/'
 caught calls 'ring->freed <= ring->started' $proxy/ring.c \
-    's/ring->freed += ring->place\[.*/ring->freed += WSH_RING_PIECES;/'
+    's/ring->freed += ring->slot\[.*/ring->freed += WSH_RING_PIECES;/'
 caught calls 'consumer->n_aside <= WSH_ASIDE' $proxy/ring.c \
-    's/n == WSH_ASIDE || count_aside(consumer, n, ask->pe) >= WSH_ASIDE_PE || /0 || /; s/aside\[n\] = /aside[n % WSH_ASIDE] = /; s/aside_changed(consumer, n + 1);/aside_changed(consumer, n + 9);/'
-caught calls 'count_aside(consumer, consumer->n_aside, ask->pe) <= WSH_ASIDE_PE' $proxy/ring.c \
-    's/ || count_aside(consumer, n, ask->pe) >= WSH_ASIDE_PE//'
+    's/n == WSH_ASIDE || count_aside(consumer, n, request->pe) >= WSH_ASIDE_PE || /0 || /; s/aside\[n\] = /aside[n % WSH_ASIDE] = /; s/aside_changed(consumer, n + 1);/aside_changed(consumer, n + 9);/'
+caught calls 'count_aside(consumer, consumer->n_aside, request->pe) <= WSH_ASIDE_PE' $proxy/ring.c \
+    's/ || count_aside(consumer, n, request->pe) >= WSH_ASIDE_PE//'
 caught calls 'ring->done <= ring->started' $proxy/ring.c \
     's/ring->done = ring->started;/ring->done = ring->started + 1;/'
 
@@ -246,7 +246,7 @@ in_job '' test/mp/coll_mixed_epochs 'rc || coll->slots - coll->safe <= WSH_SLOT_
 in_job '' test/mp/alltoall_sizes 'coll->safe <= slots && slots <= coll->slots' runtime/coll/memory/blocks.c \
     's/before = team->coll->slots;/before = team->coll->slots + 99;/'
 in_job WSH_TEST_PATH=local test/mp/free_later '!at || releases->list[at - 1].key < key' $memory/free_later.c \
-    '/^static size_t place_of/,/^}/s/return low;/return releases->n;/'
+    '/^static size_t index_of/,/^}/s/return low;/return releases->n;/'
 
 
 there=$(cd "$top_srcdir" && grep -rhE '^ *WSH_INVARIANT\(' bootstrap runtime transports | wc -l)

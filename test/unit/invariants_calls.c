@@ -15,7 +15,7 @@ static int pool_gives_back(void)
     struct wsh_pool pool = {units, 64, 4, map, PTHREAD_MUTEX_INITIALIZER};
     int unit;
 
-    wsh_pool_look(&pool, seen);
+    wsh_pool_read(&pool, seen);
     unit = wsh_pool_find(&pool, seen, sizeof units, 0);
     if (unit || !wsh_pool_take(&pool, unit, sizeof units))
         return 1;
@@ -72,12 +72,12 @@ static void push(enum wsh_ring_kind kind, int pe, uint64_t flags)
     piece->b = (uint64_t)pe << WSH_RING_PE_AT | 8 | WSH_RING_PARITY;
 }
 
-static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
+static int start(void *arg, const struct wsh_ring_request *request, struct wsh_done *done)
 {
     (void)arg;
     if (refuses)
         return -EAGAIN;
-    if (ask->answer)
+    if (request->answer)
         flying = done, done->left = 1;
     return 0;
 }

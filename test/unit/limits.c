@@ -171,7 +171,7 @@ static void expert_parallelism(void)
 
 /* A job whose GPU is attached, as far as registering more memory looks at it. */
 static struct wsh_job job;
-static struct wsh_view view;
+static struct wsh_device_state state;
 static wsh_cu_ptr memory;
 static int result;
 
@@ -184,7 +184,7 @@ static bool job_begin(void)
     }
     CU_ASSERT_FATAL(!wsh_gpu_open(&job.device.gpu, -1, 1) && !wsh_cuda()->mem_alloc(&memory, 4096));
     job.device.attached = true;
-    job.device.view = &view;
+    job.device.state = &state;
     job.device.local = wsh_ranges_open(WSH_SEGS_LOCAL - WSH_SEGS);
     job.heap.device = wsh_ranges_open(WSH_SEGS);
     CU_ASSERT_FATAL(job.device.local && job.heap.device);
@@ -280,11 +280,11 @@ static void slots_of_kernels(void)
     memset(same_host, true, sizeof same_host);
     job.n_pes = PES;
     job.same_host = same_host;
-    wsh_view_number(&job, slots);
+    wsh_device_state_number(&job, slots);
     CU_ASSERT(slots[0] == 0 && slots[PES - 2] == WSH_DEVICE_NO_SLOT - 1 &&
               slots[PES - 1] == WSH_DEVICE_NO_SLOT);
     same_host[1] = false;
-    wsh_view_number(&job, slots);
+    wsh_device_state_number(&job, slots);
     CU_ASSERT(slots[1] == WSH_DEVICE_NO_SLOT && slots[2] == 1 && slots[PES - 1] == WSH_DEVICE_NO_SLOT - 1);
 }
 

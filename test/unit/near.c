@@ -57,9 +57,9 @@ static void nodes_of_all_nics(void)
 static void packages_of_nics_without_node(void)
 {
     load("p5");
-    topo.nic[0].place.numa = topo.nic[1].place.numa = -1;
+    topo.nic[0].location.numa = topo.nic[1].location.numa = -1;
     CU_ASSERT_STRING_EQUAL(near_to(0, 0), "0-1");
-    topo.nic[0].place.package = -1;
+    topo.nic[0].location.package = -1;
     CU_ASSERT_STRING_EQUAL(near_to(0, 0), "");
     CU_ASSERT_STRING_EQUAL(near_to(0, 1), "0-1");
 }

@@ -22,11 +22,11 @@ static void start(uint64_t first, uint64_t second)
     job = calloc(1, sizeof *job);
     nic = &job->counters.nic;
     nic->n_words = WORDS;
-    nic->look = wsh_nic_counters_look;
+    nic->sample = wsh_nic_counters_sample;
     nic->words = calloc(WSH_TP_COUNTERS * WSH_TP_COUNTER_WORDS, sizeof *words);
     nic->read = calloc(WSH_TP_COUNTERS, sizeof *nic->read);
-    nic->place = calloc(WSH_TP_COUNTERS, sizeof *nic->place);
-    nic->place[NUMBER] = WSH_NIC_HOST;
+    nic->memory = calloc(WSH_TP_COUNTERS, sizeof *nic->memory);
+    nic->memory[NUMBER] = WSH_NIC_HOST;
     words = nic->words + NUMBER * WSH_TP_COUNTER_WORDS;
     for (int i = 0; i < WORDS; i++)
         words[i] = nic->read[NUMBER][i].kept = nic->read[NUMBER][i].base = begin[i];
@@ -36,7 +36,7 @@ static void finish(void)
 {
     free(job->counters.nic.words);
     free(job->counters.nic.read);
-    free(job->counters.nic.place);
+    free(job->counters.nic.memory);
     free(job);
 }
 
@@ -111,13 +111,13 @@ static void several_readers(void)
 }
 
 /* Nobody fetches: who progresses looks. */
-static void looked_at(void)
+static void sampled_at(void)
 {
     start(0, 0);
     job->counters.nic.n[WSH_NIC_HOST] = 1;
     for (uint64_t n = 1; n <= 8; n++) {
         words[0] = (n << 29) & WSH_NIC_WORD_MASK;
-        job->counters.nic.looked_at[WSH_NIC_HOST] = 0;
+        job->counters.nic.sampled_at[WSH_NIC_HOST] = 0;
         for (int i = 0; i < 64; i++)
             wsh_nic_counters_keep(job, &job->counters.nic);
     }
@@ -129,6 +129,6 @@ const struct unit_test unit_tests[] = {
     {"31 bits are extended to 64", extends},
     {"a counter is the sum of its NICs' words", sums},
     {"threads that look at once extend alike", several_readers},
-    {"words that nobody fetches are looked at", looked_at},
+    {"words that nobody fetches are looked at", sampled_at},
     {NULL, NULL},
 };

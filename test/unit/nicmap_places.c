@@ -47,7 +47,7 @@ static const char *choice_of(int rank, int n)
 
 static void bind_to(int numa, int package)
 {
-    topo.here = (struct wsh_topo_place){.numa = numa, .package = package, .root = -1};
+    topo.here = (struct wsh_topo_location){.numa = numa, .package = package, .root = -1};
 }
 
 /* Packages in blocks (0 0 1 1) and in turn (0 1 0 1): NICs of the own package, each used once. */
@@ -162,10 +162,10 @@ static void foreign_nics_are_located(void)
     load("p5");
     for (int i = 0; i < 4; i++)
         wsh_topo_locate(&topo, &nic[i]);
-    CU_ASSERT(nic[0].place.numa == 1 && nic[0].place.n_bridges == 1 && nic[0].place.root >= 0);
-    CU_ASSERT(!memcmp(&nic[0].place, &nic[1].place, sizeof nic[0].place));
-    CU_ASSERT(nic[2].place.numa == -1 && nic[2].place.root == -1);
-    CU_ASSERT(nic[3].place.numa == -1 && nic[3].place.root == -1);
+    CU_ASSERT(nic[0].location.numa == 1 && nic[0].location.n_bridges == 1 && nic[0].location.root >= 0);
+    CU_ASSERT(!memcmp(&nic[0].location, &nic[1].location, sizeof nic[0].location));
+    CU_ASSERT(nic[2].location.numa == -1 && nic[2].location.root == -1);
+    CU_ASSERT(nic[3].location.numa == -1 && nic[3].location.root == -1);
 }
 
 static void the_map_is_printed_in_one_line(void)

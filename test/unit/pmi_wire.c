@@ -15,39 +15,39 @@ static struct wsh_pmi_session session_of(int version)
         .version = version, .rank = 1, .size = 4, .name = "kvs_1", .key_max = 63, .value_max = 1023};
 }
 
-static void asks(int version, enum wsh_pmi_op op, const char *key, const char *value, const char *wanted)
+static void requests(int version, enum wsh_pmi_op op, const char *key, const char *value, const char *wanted)
 {
     struct wsh_pmi_session session = session_of(version);
     struct wsh_pmi_message message;
 
-    CU_ASSERT_EQUAL_FATAL(wsh_pmi_ask(&session, op, key, value, &message), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_pmi_request(&session, op, key, value, &message), 0);
     CU_ASSERT_EQUAL(message.len, strlen(wanted));
     CU_ASSERT(!memcmp(message.text, wanted, strlen(wanted)));
 }
 
-static void asks_in_pmi_1(void)
+static void requests_in_pmi_1(void)
 {
-    asks(1, WSH_PMI_INIT, NULL, NULL, "cmd=init pmi_version=1 pmi_subversion=1\n");
-    asks(1, WSH_PMI_LIMITS, NULL, NULL, "cmd=get_maxes\n");
-    asks(1, WSH_PMI_PUT, "a.b", "c-_", "cmd=put kvsname=kvs_1 key=a.b value=c-_\n");
-    asks(1, WSH_PMI_GET, "a.b", NULL, "cmd=get kvsname=kvs_1 key=a.b\n");
-    asks(1, WSH_PMI_FENCE, NULL, NULL, "cmd=barrier_in\n");
-    asks(1, WSH_PMI_ABORT, NULL, "7", "cmd=abort exitcode=7\n");
-    asks(1, WSH_PMI_FINALIZE, NULL, NULL, "cmd=finalize\n");
+    requests(1, WSH_PMI_INIT, NULL, NULL, "cmd=init pmi_version=1 pmi_subversion=1\n");
+    requests(1, WSH_PMI_LIMITS, NULL, NULL, "cmd=get_maxes\n");
+    requests(1, WSH_PMI_PUT, "a.b", "c-_", "cmd=put kvsname=kvs_1 key=a.b value=c-_\n");
+    requests(1, WSH_PMI_GET, "a.b", NULL, "cmd=get kvsname=kvs_1 key=a.b\n");
+    requests(1, WSH_PMI_FENCE, NULL, NULL, "cmd=barrier_in\n");
+    requests(1, WSH_PMI_ABORT, NULL, "7", "cmd=abort exitcode=7\n");
+    requests(1, WSH_PMI_FINALIZE, NULL, NULL, "cmd=finalize\n");
 }
 
-static void asks_in_pmi_2(void)
+static void requests_in_pmi_2(void)
 {
-    asks(2, WSH_PMI_INIT, NULL, NULL, "cmd=init pmi_version=2 pmi_subversion=0\n");
-    asks(2, WSH_PMI_JOIN, NULL, "7.0", "    51cmd=fullinit;pmijobid=7.0;pmirank=1;threaded=FALSE;");
-    asks(2, WSH_PMI_JOIN, NULL, NULL, "    38cmd=fullinit;pmirank=1;threaded=FALSE;");
-    asks(2, WSH_PMI_PUT, "a.b", "c-_", "    30cmd=kvs-put;key=a.b;value=c-_;");
-    asks(2, WSH_PMI_GET, "a.b", NULL, "    41cmd=kvs-get;jobid=kvs_1;srcid=-1;key=a.b;");
-    asks(2, WSH_PMI_FENCE, NULL, NULL, "    14cmd=kvs-fence;");
-    asks(2, WSH_PMI_ATTRIBUTE, "k", NULL, "    26cmd=info-getjobattr;key=k;");
+    requests(2, WSH_PMI_INIT, NULL, NULL, "cmd=init pmi_version=2 pmi_subversion=0\n");
+    requests(2, WSH_PMI_JOIN, NULL, "7.0", "    51cmd=fullinit;pmijobid=7.0;pmirank=1;threaded=FALSE;");
+    requests(2, WSH_PMI_JOIN, NULL, NULL, "    38cmd=fullinit;pmirank=1;threaded=FALSE;");
+    requests(2, WSH_PMI_PUT, "a.b", "c-_", "    30cmd=kvs-put;key=a.b;value=c-_;");
+    requests(2, WSH_PMI_GET, "a.b", NULL, "    41cmd=kvs-get;jobid=kvs_1;srcid=-1;key=a.b;");
+    requests(2, WSH_PMI_FENCE, NULL, NULL, "    14cmd=kvs-fence;");
+    requests(2, WSH_PMI_ATTRIBUTE, "k", NULL, "    26cmd=info-getjobattr;key=k;");
 }
 
-static void asks_nothing_that_cannot_be_sent(void)
+static void requests_nothing_that_cannot_be_sent(void)
 {
     struct wsh_pmi_session session = session_of(1);
     struct wsh_pmi_message message;
@@ -55,14 +55,14 @@ static void asks_nothing_that_cannot_be_sent(void)
 
     memset(many, 'x', sizeof many);
     many[sizeof many - 1] = '\0';
-    CU_ASSERT_EQUAL(wsh_pmi_ask(&session, WSH_PMI_PUT, "a", many, &message), -EMSGSIZE);
-    CU_ASSERT_EQUAL(wsh_pmi_ask(&session, WSH_PMI_GET, many, NULL, &message), -EMSGSIZE);
-    CU_ASSERT_EQUAL(wsh_pmi_ask(&session, WSH_PMI_JOIN, NULL, NULL, &message), -ENOTSUP);
+    CU_ASSERT_EQUAL(wsh_pmi_request(&session, WSH_PMI_PUT, "a", many, &message), -EMSGSIZE);
+    CU_ASSERT_EQUAL(wsh_pmi_request(&session, WSH_PMI_GET, many, NULL, &message), -EMSGSIZE);
+    CU_ASSERT_EQUAL(wsh_pmi_request(&session, WSH_PMI_JOIN, NULL, NULL, &message), -ENOTSUP);
     for (const char *bad = " ;=\n\t\x7f\x80"; *bad; bad++) {
         const char value[] = {'a', *bad, '\0'};
 
-        CU_ASSERT_EQUAL(wsh_pmi_ask(&session, WSH_PMI_PUT, "a", value, &message), -EINVAL);
-        CU_ASSERT_EQUAL(wsh_pmi_ask(&session, WSH_PMI_PUT, value, "a", &message), -EINVAL);
+        CU_ASSERT_EQUAL(wsh_pmi_request(&session, WSH_PMI_PUT, "a", value, &message), -EINVAL);
+        CU_ASSERT_EQUAL(wsh_pmi_request(&session, WSH_PMI_PUT, value, "a", &message), -EINVAL);
     }
 }
 
@@ -224,9 +224,9 @@ static void mappings_are_read(void)
 }
 
 const struct unit_test unit_tests[] = {
-    {"questions of PMI-1", asks_in_pmi_1},
-    {"questions of PMI-2", asks_in_pmi_2},
-    {"what is too long or has characters of the protocol is not sent", asks_nothing_that_cannot_be_sent},
+    {"questions of PMI-1", requests_in_pmi_1},
+    {"questions of PMI-2", requests_in_pmi_2},
+    {"what is too long or has characters of the protocol is not sent", requests_nothing_that_cannot_be_sent},
     {"answers are read, whole ones only", reads_answers},
     {"the server's version is taken", follows_the_servers_version},
     {"answers to something else, refusals and impossible numbers", refuses_other_answers},

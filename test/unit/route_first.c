@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* PEs 0 (this one) and 1 share a host; of the others, each on its own, 2 stands for all at the start. */
-enum { ME, NEAR, STANDS, FAR, N_PES = 8, THREADS = 4 };
+enum { ME, SAME_HOST, STANDS, OTHER_HOST, N_PES = 8, THREADS = 4 };
 
 static struct wsh_tp_ops ops;
 static struct wsh_tp tp;
@@ -107,15 +107,16 @@ static void waits_for_the_first_use(void)
 
     job_start(&keeping, 0);
     CU_ASSERT_EQUAL(n_lookups, 0);
-    CU_ASSERT(is_there(ME, WSH_SEG_HEAP) && is_there(NEAR, WSH_SEG_HEAP) && is_there(STANDS, WSH_SEG_HEAP));
-    for (int pe = FAR; pe < N_PES; pe++)
+    CU_ASSERT(is_there(ME, WSH_SEG_HEAP) && is_there(SAME_HOST, WSH_SEG_HEAP) &&
+              is_there(STANDS, WSH_SEG_HEAP));
+    for (int pe = OTHER_HOST; pe < N_PES; pe++)
         CU_ASSERT(!is_there(pe, WSH_SEG_HEAP) && !is_there(pe, WSH_SEG_STATIC) &&
                   !wsh_route_is_filled(&job.routes, pe));
-    CU_ASSERT(!wsh_job_rmem(&job, heap_bytes, 8, FAR, &off) && n_lookups == 0); /* who only asks */
-    CU_ASSERT(wsh_route_main(&job.routes, FAR, WSH_SEG_HEAP)->pe == FAR);
-    CU_ASSERT(is_there(FAR, WSH_SEG_STATIC) && wsh_route_is_filled(&job.routes, FAR));
-    CU_ASSERT(!is_there(FAR + 1, WSH_SEG_HEAP));
-    CU_ASSERT(wsh_job_rmem_first(&job, data_bytes, 8, FAR, &off) != NULL);
+    CU_ASSERT(!wsh_job_rmem(&job, heap_bytes, 8, OTHER_HOST, &off) && n_lookups == 0); /* who only asks */
+    CU_ASSERT(wsh_route_main(&job.routes, OTHER_HOST, WSH_SEG_HEAP)->pe == OTHER_HOST);
+    CU_ASSERT(is_there(OTHER_HOST, WSH_SEG_STATIC) && wsh_route_is_filled(&job.routes, OTHER_HOST));
+    CU_ASSERT(!is_there(OTHER_HOST + 1, WSH_SEG_HEAP));
+    CU_ASSERT(wsh_job_rmem_first(&job, data_bytes, 8, OTHER_HOST, &off) != NULL);
     CU_ASSERT_EQUAL(n_lookups, 1);
     job_end();
 }
@@ -124,11 +125,11 @@ static void failed_look_ups_fill_nothing(void)
 {
     job_start(&keeping, 0);
     lookup_rc = -EIO;
-    CU_ASSERT(!wsh_route_main(&job.routes, FAR, WSH_SEG_HEAP));
-    CU_ASSERT(!is_there(FAR, WSH_SEG_HEAP) && !wsh_route_is_filled(&job.routes, FAR));
+    CU_ASSERT(!wsh_route_main(&job.routes, OTHER_HOST, WSH_SEG_HEAP));
+    CU_ASSERT(!is_there(OTHER_HOST, WSH_SEG_HEAP) && !wsh_route_is_filled(&job.routes, OTHER_HOST));
     CU_ASSERT_EQUAL(wsh_route_fill_all(&job), -EIO);
     lookup_rc = 0;
-    CU_ASSERT(wsh_route_main(&job.routes, FAR, WSH_SEG_HEAP) != NULL);
+    CU_ASSERT(wsh_route_main(&job.routes, OTHER_HOST, WSH_SEG_HEAP) != NULL);
     CU_ASSERT_EQUAL(n_lookups, 3);
     job_end();
 }
@@ -136,13 +137,13 @@ static void failed_look_ups_fill_nothing(void)
 static void fills_all_that_are_left(void)
 {
     job_start(&keeping, 0);
-    CU_ASSERT(wsh_route_main(&job.routes, FAR + 1, WSH_SEG_HEAP) != NULL);
+    CU_ASSERT(wsh_route_main(&job.routes, OTHER_HOST + 1, WSH_SEG_HEAP) != NULL);
     CU_ASSERT_EQUAL(wsh_route_fill_all(&job), 0);
     for (int pe = 0; pe < N_PES; pe++)
         CU_ASSERT(is_there(pe, WSH_SEG_HEAP) && wsh_route_is_filled(&job.routes, pe));
-    CU_ASSERT_EQUAL(n_lookups, N_PES - FAR);
+    CU_ASSERT_EQUAL(n_lookups, N_PES - OTHER_HOST);
     CU_ASSERT_EQUAL(wsh_route_fill_all(&job), 0);
-    CU_ASSERT_EQUAL(n_lookups, N_PES - FAR);
+    CU_ASSERT_EQUAL(n_lookups, N_PES - OTHER_HOST);
     job_end();
 }
 
@@ -150,7 +151,7 @@ static void small_jobs_wait_for_nothing(void)
 {
     job_start(&keeping, N_PES);
     CU_ASSERT(!job.routes.filled && is_there(N_PES - 1, WSH_SEG_HEAP) &&
-              wsh_route_is_filled(&job.routes, FAR));
+              wsh_route_is_filled(&job.routes, OTHER_HOST));
     CU_ASSERT(wsh_route_fill_all(&job) == 0 && n_lookups == 0);
     job_end();
     job_start(&forgetting, 0); /* nor those of a bootstrap that could not be asked later */
@@ -175,13 +176,13 @@ static void addresses_are_copies(void)
     size_t len;
 
     job_start(&keeping, 0);
-    CU_ASSERT(wsh_route_address(&job, FAR, "efa", &address, &len) == 0 && len == 3 &&
+    CU_ASSERT(wsh_route_address(&job, OTHER_HOST, "efa", &address, &len) == 0 && len == 3 &&
               !memcmp(address, "nic", 3));
     free(address);
-    CU_ASSERT(wsh_route_address(&job, FAR, "warp9", &address, &len) == 0 && len == 0);
+    CU_ASSERT(wsh_route_address(&job, OTHER_HOST, "warp9", &address, &len) == 0 && len == 0);
     free(address);
     lookup_rc = -EIO;
-    CU_ASSERT(wsh_route_address(&job, FAR, "efa", &address, &len) == -EIO && !address);
+    CU_ASSERT(wsh_route_address(&job, OTHER_HOST, "efa", &address, &len) == -EIO && !address);
     job_end();
 }
 
@@ -206,7 +207,7 @@ static void threads_fill_once(void)
         pthread_join(thread[i], &failed);
         CU_ASSERT(!failed);
     }
-    CU_ASSERT_EQUAL(n_lookups, N_PES - FAR);
+    CU_ASSERT_EQUAL(n_lookups, N_PES - OTHER_HOST);
     job_end();
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* PEs 0 (this one) and 1 share a host; 2 and 3 are on another one. */
-enum { ME, NEAR, FAR, N_PES = 4 };
+enum { ME, SAME_HOST, OTHER_HOST, N_PES = 4 };
 enum { LOCAL, EFA, NVLINK, STAGE, N_TPS };
 
 static struct wsh_tp_ops ops[N_TPS];
@@ -158,14 +158,14 @@ static void expect(int pe, const struct row *rows, size_t n)
 }
 #define EXPECT(pe, rows) expect(pe, rows, sizeof(rows) / sizeof(rows)[0])
 
-static const struct row near_rows[] = {{WSH_SEG_DEVICE, WSH_LOCAL_HOST, NVLINK, NVLINK},
-                                       {WSH_SEG_DEVICE, WSH_LOCAL_REGISTERED, NVLINK, NVLINK},
-                                       {WSH_SEG_DEVICE, WSH_LOCAL_DEVICE, NVLINK, NVLINK},
-                                       {WSH_SEG_HEAP, WSH_LOCAL_HOST, LOCAL, LOCAL},
-                                       {WSH_SEG_HEAP, WSH_LOCAL_REGISTERED, NVLINK, LOCAL},
-                                       {WSH_SEG_HEAP, WSH_LOCAL_DEVICE, NVLINK, LOCAL}};
+static const struct row same_host_rows[] = {{WSH_SEG_DEVICE, WSH_LOCAL_HOST, NVLINK, NVLINK},
+                                            {WSH_SEG_DEVICE, WSH_LOCAL_REGISTERED, NVLINK, NVLINK},
+                                            {WSH_SEG_DEVICE, WSH_LOCAL_DEVICE, NVLINK, NVLINK},
+                                            {WSH_SEG_HEAP, WSH_LOCAL_HOST, LOCAL, LOCAL},
+                                            {WSH_SEG_HEAP, WSH_LOCAL_REGISTERED, NVLINK, LOCAL},
+                                            {WSH_SEG_HEAP, WSH_LOCAL_DEVICE, NVLINK, LOCAL}};
 
-static void far_by_nics(void)
+static void others_by_nics(void)
 {
     static const struct row rows[] = {
         {WSH_SEG_DEVICE, WSH_LOCAL_HOST, EFA, STAGE},     {WSH_SEG_DEVICE, WSH_LOCAL_REGISTERED, EFA, STAGE},
@@ -174,13 +174,13 @@ static void far_by_nics(void)
 
     job_start(true, NULL);
     gpu_attach(N_TPS);
-    EXPECT(FAR, rows);
-    EXPECT(NEAR, near_rows);
-    EXPECT(ME, near_rows);
+    EXPECT(OTHER_HOST, rows);
+    EXPECT(SAME_HOST, same_host_rows);
+    EXPECT(ME, same_host_rows);
     job_end();
 }
 
-static void far_through_host_memory(void)
+static void others_through_host_memory(void)
 {
     static const struct row rows[] = {{WSH_SEG_DEVICE, WSH_LOCAL_HOST, STAGE, STAGE},
                                       {WSH_SEG_DEVICE, WSH_LOCAL_DEVICE, STAGE, STAGE},
@@ -189,12 +189,12 @@ static void far_through_host_memory(void)
 
     job_start(false, NULL);
     gpu_attach(N_TPS);
-    EXPECT(FAR, rows);
-    EXPECT(NEAR, near_rows);
+    EXPECT(OTHER_HOST, rows);
+    EXPECT(SAME_HOST, same_host_rows);
     job_end();
 }
 
-static void far_without_staging(void)
+static void others_without_staging(void)
 {
     static const struct row rows[] = {{WSH_SEG_DEVICE, WSH_LOCAL_HOST, -1, -1},
                                       {WSH_SEG_DEVICE, WSH_LOCAL_DEVICE, -1, -1},
@@ -203,8 +203,8 @@ static void far_without_staging(void)
 
     job_start(false, NULL);
     gpu_attach(STAGE);
-    EXPECT(FAR, rows);
-    EXPECT(NEAR, near_rows);
+    EXPECT(OTHER_HOST, rows);
+    EXPECT(SAME_HOST, same_host_rows);
     job_end();
 }
 
@@ -214,42 +214,42 @@ static void static_data_apart(void)
     static const struct row before[] = {{WSH_SEG_STATIC, WSH_LOCAL_HOST, EFA, EFA},
                                         {WSH_SEG_HEAP, WSH_LOCAL_HOST, LOCAL, LOCAL},
                                         {WSH_SEG_DEVICE, WSH_LOCAL_HOST, -1, -1}};
-    static const struct row near[] = {{WSH_SEG_STATIC, WSH_LOCAL_HOST, EFA, EFA},
-                                      {WSH_SEG_STATIC, WSH_LOCAL_REGISTERED, EFA, EFA},
-                                      {WSH_SEG_STATIC, WSH_LOCAL_DEVICE, -1, EFA},
-                                      {WSH_SEG_HEAP, WSH_LOCAL_DEVICE, NVLINK, LOCAL}};
+    static const struct row same_host[] = {{WSH_SEG_STATIC, WSH_LOCAL_HOST, EFA, EFA},
+                                           {WSH_SEG_STATIC, WSH_LOCAL_REGISTERED, EFA, EFA},
+                                           {WSH_SEG_STATIC, WSH_LOCAL_DEVICE, -1, EFA},
+                                           {WSH_SEG_HEAP, WSH_LOCAL_DEVICE, NVLINK, LOCAL}};
     static const struct row own[] = {{WSH_SEG_STATIC, WSH_LOCAL_DEVICE, NVLINK, EFA}};
 
     job_start(true, "efa");
     CU_ASSERT(job.mixed);
-    EXPECT(NEAR, before);
+    EXPECT(SAME_HOST, before);
     gpu_attach(N_TPS);
-    EXPECT(NEAR, near);
+    EXPECT(SAME_HOST, same_host);
     EXPECT(ME, own);
     wsh_route_close_device(&job);
-    EXPECT(NEAR, before);
+    EXPECT(SAME_HOST, before);
     job_end();
 }
 
 static void buffers_come_and_go(void)
 {
     enum { SEG = WSH_SEGS - 1 };
-    static const struct row far[] = {{SEG, WSH_LOCAL_HOST, EFA, STAGE}};
-    static const struct row near[] = {{SEG, WSH_LOCAL_REGISTERED, NVLINK, NVLINK}};
+    static const struct row other_host[] = {{SEG, WSH_LOCAL_HOST, EFA, STAGE}};
+    static const struct row same_host[] = {{SEG, WSH_LOCAL_REGISTERED, NVLINK, NVLINK}};
     static const struct row gone[] = {{SEG, WSH_LOCAL_HOST, -1, -1}, {SEG, WSH_LOCAL_DEVICE, -1, -1}};
 
     job_start(true, NULL);
     gpu_attach(N_TPS);
-    EXPECT(FAR, gone);
+    EXPECT(OTHER_HOST, gone);
     segment_add(SEG, buffer_bytes);
     peers_publish(SEG);
-    CU_ASSERT(wsh_peer_blob_has(&peers[FAR], SEG) && !wsh_peer_blob_has(&peers[FAR], SEG - 1));
+    CU_ASSERT(wsh_peer_blob_has(&peers[OTHER_HOST], SEG) && !wsh_peer_blob_has(&peers[OTHER_HOST], SEG - 1));
     CU_ASSERT_EQUAL(wsh_route_connect_segment(&job, SEG, peers), 0);
-    EXPECT(FAR, far);
-    EXPECT(NEAR, near);
+    EXPECT(OTHER_HOST, other_host);
+    EXPECT(SAME_HOST, same_host);
     wsh_route_withdraw(&job, SEG);
-    EXPECT(FAR, gone);
-    EXPECT(NEAR, gone);
+    EXPECT(OTHER_HOST, gone);
+    EXPECT(SAME_HOST, gone);
     job_end();
 }
 
@@ -273,20 +273,20 @@ static void kinds_of_memory(void)
     CU_ASSERT(!wsh_ranges_add(job.heap.device, device_bytes, sizeof device_bytes, WSH_SEG_DEVICE));
     CU_ASSERT(!wsh_ranges_add(job.device.local, named_bytes, sizeof named_bytes, WSH_SEGS));
     job.routes.local[WSH_SEGS] = WSH_LOCAL_DEVICE;
-    CU_ASSERT_EQUAL(wsh_route_local(&job, NULL, FAR, WSH_SEG_DEVICE), WSH_LOCAL_HOST);
-    CU_ASSERT_EQUAL(wsh_route_local(&job, heap_bytes + 8, FAR, WSH_SEG_DEVICE), WSH_LOCAL_HOST);
-    CU_ASSERT_EQUAL(wsh_route_local(&job, device_bytes + 8, FAR, WSH_SEG_HEAP), WSH_LOCAL_REGISTERED);
-    CU_ASSERT_EQUAL(wsh_route_local(&job, named_bytes + 8, FAR, WSH_SEG_HEAP), WSH_LOCAL_DEVICE);
-    CU_ASSERT_EQUAL(wsh_route_local(&job, &job, FAR, WSH_SEG_HEAP), WSH_LOCAL_HOST);
+    CU_ASSERT_EQUAL(wsh_route_local(&job, NULL, OTHER_HOST, WSH_SEG_DEVICE), WSH_LOCAL_HOST);
+    CU_ASSERT_EQUAL(wsh_route_local(&job, heap_bytes + 8, OTHER_HOST, WSH_SEG_DEVICE), WSH_LOCAL_HOST);
+    CU_ASSERT_EQUAL(wsh_route_local(&job, device_bytes + 8, OTHER_HOST, WSH_SEG_HEAP), WSH_LOCAL_REGISTERED);
+    CU_ASSERT_EQUAL(wsh_route_local(&job, named_bytes + 8, OTHER_HOST, WSH_SEG_HEAP), WSH_LOCAL_DEVICE);
+    CU_ASSERT_EQUAL(wsh_route_local(&job, &job, OTHER_HOST, WSH_SEG_HEAP), WSH_LOCAL_HOST);
     wsh_ranges_close(job.heap.device);
     wsh_ranges_close(job.device.local);
     job_end();
 }
 
 const struct unit_test unit_tests[] = {
-    {"other hosts, by NICs that take device memory", far_by_nics},
-    {"other hosts, through host memory", far_through_host_memory},
-    {"other hosts, without what reaches their device memory", far_without_staging},
+    {"other hosts, by NICs that take device memory", others_by_nics},
+    {"other hosts, through host memory", others_through_host_memory},
+    {"other hosts, without what reaches their device memory", others_without_staging},
     {"static data apart from the heap", static_data_apart},
     {"buffers come and go", buffers_come_and_go},
     {"host memory and atomics take the main entry", host_memory_takes_the_main_entry},

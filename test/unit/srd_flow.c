@@ -94,7 +94,8 @@ static void small_put_behind_a_fence_goes_at_once(void)
     CU_ASSERT_EQUAL(wsh_srd_put_kind(&ctx, &flow, false), WSH_SRD_PUT);
     CU_ASSERT_EQUAL(wsh_srd_put_kind(&ctx, &flow, true), WSH_SRD_MSG);
     CU_ASSERT_EQUAL(submit(&msg), 0);
-    CU_ASSERT(sends == 1 && last.gate == 1 && last.gate_count == 1 && last.gate_group == counted.group);
+    CU_ASSERT(sends == 1 && last.condition == 1 && last.condition_count == 1 &&
+              last.condition_group == counted.group);
     CU_ASSERT_EQUAL(wsh_srd_flow_pending(&flow), 2);
 }
 

@@ -96,10 +96,11 @@ static void signal_waits_for_its_group(void)
                     0); /* the next group is not */
 }
 
-static void gate_waits_for_messages_and_writes(void)
+static void condition_waits_for_messages_and_writes(void)
 {
-    struct wsh_srd_stamp behind = {.seq = 1, .gate = 1, .after = 1, .gate_group = 9, .gate_count = 1};
-    struct wsh_srd_stamp second = {.seq = 2, .gate = 2, .after = 2};
+    struct wsh_srd_stamp behind = {
+        .seq = 1, .condition = 1, .after = 1, .condition_group = 9, .condition_count = 1};
+    struct wsh_srd_stamp second = {.seq = 2, .condition = 2, .after = 2};
     struct wsh_srd_rx_flow rx_flow;
 
     start(&rx_flow);
@@ -161,7 +162,7 @@ static void after_a_failure(void)
 
     start(&rx_flow);
     message(&rx_flow, &(struct wsh_srd_stamp){.seq = 0, .own_group = 1, .own_count = 1});
-    message(&rx_flow, &(struct wsh_srd_stamp){.seq = 1, .gate = 1, .after = 1});
+    message(&rx_flow, &(struct wsh_srd_stamp){.seq = 1, .condition = 1, .after = 1});
     wsh_srd_rx_flow_fail(&rx_flow, drop, NULL);
     CU_ASSERT(dropped == 2 && n_applied == 0 && wsh_srd_rx_flow_waiting(&rx_flow) == 0);
     CU_ASSERT_EQUAL(wsh_srd_rx_flow_write(&rx_flow, 1, &sink), -ESTALE);
@@ -173,7 +174,7 @@ static void after_a_failure(void)
 static void sent_twice(void)
 {
     const struct wsh_srd_stamp first = {.seq = 0}, second = {.seq = 1}, third = {.seq = 2},
-                               gated = {.seq = 2, .gate = 1, .after = 2},
+                               conditional = {.seq = 2, .condition = 1, .after = 2},
                                lacking = {.seq = 1, .own_count = 1, .own_group = 3};
     struct wsh_srd_rx_flow rx_flow;
 
@@ -182,8 +183,8 @@ static void sent_twice(void)
     CU_ASSERT_FALSE(message(&rx_flow, &first));
     CU_ASSERT(wsh_srd_rx_flow_has(&rx_flow, &first));
     CU_ASSERT_FALSE(wsh_srd_rx_flow_has(&rx_flow, &second));
-    CU_ASSERT_FALSE(message(&rx_flow, &gated));
-    CU_ASSERT(wsh_srd_rx_flow_has(&rx_flow, &gated) && wsh_srd_rx_flow_has(&rx_flow, &third));
+    CU_ASSERT_FALSE(message(&rx_flow, &conditional));
+    CU_ASSERT(wsh_srd_rx_flow_has(&rx_flow, &conditional) && wsh_srd_rx_flow_has(&rx_flow, &third));
     CU_ASSERT_FALSE(message(&rx_flow, &lacking));
     CU_ASSERT(wsh_srd_rx_flow_has(&rx_flow, &second));
     CU_ASSERT_FALSE(wsh_srd_rx_flow_write(&rx_flow, 3, &sink));
@@ -200,7 +201,7 @@ const struct unit_test unit_tests[] = {
     {"numbers are found again from their low bits", low_bits},
     {"without a fence messages are applied as they come", any_order_within_an_epoch},
     {"a signal waits for the exact count of its own group", signal_waits_for_its_group},
-    {"a gate waits for earlier messages and for its writes", gate_waits_for_messages_and_writes},
+    {"a gate waits for earlier messages and for its writes", condition_waits_for_messages_and_writes},
     {"messages that cannot be are refused", bad_messages_are_refused},
     {"an error of the one who applies is handed on", what_cannot_be_applied_is_reported},
     {"only one ack is on its way", one_ack_at_a_time},

@@ -32,17 +32,17 @@ static size_t of_job(size_t n_pes)
     return wsh_tables_hosts(&job) + wsh_tables_teams(&job) + wsh_tables_routes(&job, 32);
 }
 
-/* A PE that is not addressed costs the same few bytes at every size; its flags in the pad of a team are apart. */
+/* A PE that is not addressed costs the same few bytes at every size; its flags in the sync area of a team are apart. */
 static void peers_are_small(void)
 {
     for (size_t n = 64; n <= 100000; n *= 10) {
         const struct wsh_tables_job one = {.n_pes = n, .n_local = 8}, two = {.n_pes = 2 * n, .n_local = 8};
         size_t each = (of_job(2 * n) - of_job(n) + n - 1) / n;
-        double pad = (double)(wsh_tables_pads(&two) - wsh_tables_pads(&one)) / (double)n;
+        double area = (double)(wsh_tables_sync_areas(&two) - wsh_tables_sync_areas(&one)) / (double)n;
 
-        printf("# from %zu to %zu PEs: %zu bytes a PE, and %.1f of the pad\n", n, 2 * n, each, pad);
+        printf("# from %zu to %zu PEs: %zu bytes a PE, and %.1f of the pad\n", n, 2 * n, each, area);
         CU_ASSERT(each <= WSH_TABLES_PEER_MAX && each >= wsh_tables_peer());
-        CU_ASSERT(pad <= 160);
+        CU_ASSERT(area <= 160);
     }
 }
 

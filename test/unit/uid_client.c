@@ -58,7 +58,7 @@ static void *root_run(void *arg)
 
     expect(fd, WSH_UID_PUBLISH);
     if (talk->act == LATE) {
-        expect(fd, WSH_UID_ASK);
+        expect(fd, WSH_UID_REQUEST);
         reply(fd, WSH_UID_SAY, 0, "PEs that have not come: 3");
     }
     if (talk->act == ANSWERS || talk->act == LATE)
@@ -89,8 +89,8 @@ static void *ask(void *arg)
 
     if (talk->started)
         wsh_uid_client_started(client);
-    talk->rc = wsh_uid_client_ask(client, WSH_UID_PUBLISH, 7, "blob", 4, "exchange of addresses", &answer,
-                                  &talk->len);
+    talk->rc = wsh_uid_client_request(client, WSH_UID_PUBLISH, 7, "blob", 4, "exchange of addresses", &answer,
+                                      &talk->len);
     if (!talk->rc)
         CU_ASSERT_STRING_EQUAL(answer, "answer");
     free(answer);

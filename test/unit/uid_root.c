@@ -212,12 +212,12 @@ static void says_who_is_missing(void)
 
     pair_open(&pair);
     sends(&pair, 0, wsh_uid_head_make(WSH_UID_PUBLISH, 0, 0));
-    sends(&pair, 0, wsh_uid_head_make(WSH_UID_ASK, 0, 0));
+    sends(&pair, 0, wsh_uid_head_make(WSH_UID_REQUEST, 0, 0));
     gets(&pair, 0, WSH_UID_SAY, "PEs that have not come: 1");
     pair_close(&pair);
     pair_open(&pair);
     sends(&pair, 1, wsh_uid_head_make(WSH_UID_HOST, 0, 0));
-    sends(&pair, 1, wsh_uid_head_make(WSH_UID_ASK, 0, 0));
+    sends(&pair, 1, wsh_uid_head_make(WSH_UID_REQUEST, 0, 0));
     gets(&pair, 1, WSH_UID_SAY, "PEs that have not come: 0");
     pair_close(&pair);
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ASK_EVERY \
+#define QUERY_EVERY \
     4096 /* polls without a completion before the driver is asked whether the stream has failed */
 
 static int stream_fail(int status)
@@ -236,7 +236,7 @@ static int ctx_progress(struct nvlink_ctx *ctx)
 
     if (rc || ctx->retired == ctx->issued)
         ctx->idle = 0;
-    else if (++ctx->idle >= ASK_EVERY)
+    else if (++ctx->idle >= QUERY_EVERY)
         rc = stream_check(ctx);
     return rc;
 }

@@ -43,7 +43,7 @@ static const struct {
     {"--chdir", "change the folder before oshrun"},
 };
 
-const char *wsh_slip_foreign(const char *word)
+const char *wsh_foreign_option(const char *word)
 {
     size_t len = strcspn(word, "=");
 
@@ -53,7 +53,7 @@ const char *wsh_slip_foreign(const char *word)
     return NULL;
 }
 
-bool wsh_slip_second_program(char *const *word)
+bool wsh_second_program(char *const *word)
 {
     return !strcmp(word[0], ":") && word[1] && !strncmp(word[1], "-n", 2);
 }

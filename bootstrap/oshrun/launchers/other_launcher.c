@@ -114,7 +114,7 @@ static void signal_pass(struct below *below)
     }
 }
 
-static void end_look(struct below *below)
+static void end_check(struct below *below)
 {
     if (!below->gone && waitpid(below->pid, &below->status, WNOHANG) == below->pid)
         below->gone = true;
@@ -134,7 +134,7 @@ static void below_loop(struct below *below)
             err = wsh_pollset_add(&set, below->err_fd, POLLIN);
         wsh_pollset_wait(&set, below->gone ? 0 : below->since ? 0.1 : -1);
         signal_pass(below);
-        end_look(below);
+        end_check(below);
         if (open && wsh_pollset_ready(&set, err))
             open = err_read(below);
         else if (below->gone)

@@ -59,7 +59,7 @@ static long peer_user(const struct sockaddr_in *peer, const struct sockaddr_in *
     return UNKNOWN;
 }
 
-static int is_stranger(int fd)
+static int is_foreign(int fd)
 {
     struct sockaddr_in peer = {0}, own = {0};
     socklen_t len = sizeof peer, own_len = sizeof own;
@@ -79,7 +79,7 @@ __attribute__((visibility("default"))) int accept(int fd, struct sockaddr *addre
 {
     int got = (int)syscall(SYS_accept4, fd, address, len, 0);
 
-    if (got < 0 || !is_stranger(got))
+    if (got < 0 || !is_foreign(got))
         return got;
     close(got);
     errno = ECONNABORTED;

@@ -38,7 +38,7 @@ static void event_sent(pmix_status_t status, void *unused)
 }
 
 /* The event is not cached: a PE that joins later must not receive a question of before. */
-static void pes_ask(void)
+static void pes_query(void)
 {
     pmix_info_t info;
     bool yes = true;
@@ -55,7 +55,7 @@ static void round_begin(struct wsh_absent *absent, bool finalize)
     memset(absent->here, 0, (size_t)absent->n_pes * sizeof *absent->here);
     absent->finalize = finalize;
     absent->until = wsh_now() + ANSWER_SECONDS;
-    pes_ask();
+    pes_query();
 }
 
 void wsh_absent_event(struct wsh_absent *absent, const struct wsh_event *event)

@@ -165,7 +165,7 @@ static pmix_server_module_t upcalls = {
 
 static pmix_status_t server_start(const char *tmpdir)
 {
-    struct wsh_lean lean;
+    struct wsh_hwloc_env hwloc_env;
     pmix_rank_t rank = 0;
     pmix_info_t info[4];
     pmix_status_t status;
@@ -174,9 +174,9 @@ static pmix_status_t server_start(const char *tmpdir)
     PMIX_INFO_LOAD(&info[1], PMIX_SYSTEM_TMPDIR, tmpdir, PMIX_STRING);
     PMIX_INFO_LOAD(&info[2], PMIX_SERVER_NSPACE, "oshrun", PMIX_STRING);
     PMIX_INFO_LOAD(&info[3], PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
-    wsh_lean_begin(&lean);
+    wsh_hwloc_env_begin(&hwloc_env);
     status = PMIx_server_init(&upcalls, info, 4);
-    wsh_lean_end(&lean);
+    wsh_hwloc_env_end(&hwloc_env);
     for (int i = 0; i < 4; i++)
         PMIX_INFO_DESTRUCT(&info[i]);
     return status;
@@ -222,18 +222,18 @@ static void sizes_add(struct job *job, uint32_t n_pes)
 
 static pmix_status_t maps_add(struct job *job, const char *host, const char *pes)
 {
-    char *hosts = NULL, *places = NULL;
+    char *hosts = NULL, *ppn = NULL;
     pmix_status_t status = PMIx_generate_regex(host, &hosts);
 
     if (status == PMIX_SUCCESS)
-        status = PMIx_generate_ppn(pes, &places);
+        status = PMIx_generate_ppn(pes, &ppn);
     if (status == PMIX_SUCCESS) {
         key_add(job, PMIX_NODE_MAP, hosts, PMIX_REGEX);
-        key_add(job, PMIX_PROC_MAP, places, PMIX_REGEX);
+        key_add(job, PMIX_PROC_MAP, ppn, PMIX_REGEX);
         key_add(job, PMIX_LOCAL_PEERS, pes, PMIX_STRING);
     }
     free(hosts);
-    free(places);
+    free(ppn);
     return status;
 }
 
@@ -250,17 +250,17 @@ static int node_count_beside(int from, int step, int n_pes, int n_nodes)
 static void pe_add(struct job *job, const char *host, int pe, int n_pes, int n_nodes)
 {
     pmix_info_t *info = &job->info[job->n_info++], *keys;
-    uint16_t place = (uint16_t)node_count_beside(pe, -1, n_pes, n_nodes);
+    uint16_t local_rank = (uint16_t)node_count_beside(pe, -1, n_pes, n_nodes);
     uint32_t node = (uint32_t)wsh_node_of(pe, n_pes, n_nodes), app = 0;
-    uint32_t n_local = place + 1u + (uint32_t)node_count_beside(pe, 1, n_pes, n_nodes);
+    uint32_t n_local = local_rank + 1u + (uint32_t)node_count_beside(pe, 1, n_pes, n_nodes);
     pmix_rank_t rank = (pmix_rank_t)pe;
     pmix_data_array_t *array;
 
     PMIX_DATA_ARRAY_CREATE(array, N_PE_KEYS, PMIX_INFO);
     keys = array->array;
     PMIX_INFO_LOAD(&keys[0], PMIX_RANK, &rank, PMIX_PROC_RANK);
-    PMIX_INFO_LOAD(&keys[1], PMIX_LOCAL_RANK, &place, PMIX_UINT16);
-    PMIX_INFO_LOAD(&keys[2], PMIX_NODE_RANK, &place, PMIX_UINT16);
+    PMIX_INFO_LOAD(&keys[1], PMIX_LOCAL_RANK, &local_rank, PMIX_UINT16);
+    PMIX_INFO_LOAD(&keys[2], PMIX_NODE_RANK, &local_rank, PMIX_UINT16);
     PMIX_INFO_LOAD(&keys[3], PMIX_NODEID, &node, PMIX_UINT32);
     PMIX_INFO_LOAD(&keys[4], PMIX_HOSTNAME, host, PMIX_STRING);
     PMIX_INFO_LOAD(&keys[5], PMIX_APPNUM, &app, PMIX_UINT32);

@@ -136,14 +136,14 @@ static const char *alias_of(const struct wsh_ctx *ctx, const void *sym, size_t l
 }
 
 /* Both sides ascend: the lower of two blocks that do not overlap overlaps none of the other side's later ones. */
-static bool blocks_overlap(const struct wsh_check_blocks *blocks, const char *far)
+static bool blocks_overlap(const struct wsh_check_blocks *blocks, const char *remote)
 {
-    const char *near = blocks->local;
+    const char *local = blocks->local;
     size_t len = blocks->block * blocks->size, i = 0, k = 0;
 
     while (i < blocks->nblocks && k < blocks->nblocks) {
-        const char *a = far + (ptrdiff_t)i * blocks->sym_stride * (ptrdiff_t)blocks->size;
-        const char *b = near + (ptrdiff_t)k * blocks->local_stride * (ptrdiff_t)blocks->size;
+        const char *a = remote + (ptrdiff_t)i * blocks->sym_stride * (ptrdiff_t)blocks->size;
+        const char *b = local + (ptrdiff_t)k * blocks->local_stride * (ptrdiff_t)blocks->size;
 
         if (ranges_overlap(a, len, b, len))
             return true;
@@ -167,7 +167,7 @@ static size_t span_of(const struct wsh_check_blocks *blocks, ptrdiff_t stride)
 void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_check_blocks *blocks, int pe)
 {
     const struct wsh_ctx *ctx;
-    const char *far;
+    const char *remote;
     size_t len;
 
     wsh_check_ctx(what, handle);
@@ -181,8 +181,8 @@ void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_c
     live_check(what, blocks->sym, len);
     if ((uintptr_t)blocks->sym % (blocks->size & -blocks->size))
         call_refuse(what, "%p is not aligned to its type's %zu bytes", blocks->sym, blocks->size);
-    far = blocks->local ? alias_of(ctx, blocks->sym, len, pe) : NULL;
-    if (far && blocks_overlap(blocks, far))
+    remote = blocks->local ? alias_of(ctx, blocks->sym, len, pe) : NULL;
+    if (remote && blocks_overlap(blocks, remote))
         call_refuse(what, "dest and source overlap: %p of PE %d and %p here are the same memory", blocks->sym,
                     pe, blocks->local);
 }

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORDS 31 /* of a call's text; twice as many fit a cell */
-_Static_assert(2 * WORDS * sizeof(uint64_t) <= WSH_CELL_DATA, "a call and its complement fit one cell");
+#define WORDS 31 /* of a call's text; twice as many fit an LL line */
+_Static_assert(2 * WORDS * sizeof(uint64_t) <= WSH_LL_DATA, "a call and its complement fit one LL line");
 
 union call {
     uint64_t words[WORDS];
@@ -106,7 +106,7 @@ void wsh_check_same(const char *what, struct wsh_team *team, const char *fmt, ..
 }
 
 /* Where an address is, in words that are the same on all PEs. */
-static void name_place(const void *addr, char *text, size_t size)
+static void name_address(const void *addr, char *text, size_t size)
 {
     size_t off = 0;
     int seg = wsh_heap_find(&wsh_job.heap, addr, 1, &off);
@@ -123,18 +123,18 @@ static void name_place(const void *addr, char *text, size_t size)
 
 void wsh_check_same_data(const char *what, struct wsh_team *team, const struct wsh_check_data *data)
 {
-    char text[160] = "", place[48];
+    char text[160] = "", name[48];
     size_t used = 0;
 
     if (data->len != WSH_CHECK_ANY)
         used += (size_t)snprintf(text, sizeof text, "%zu bytes", data->len);
     if (data->len) {
-        name_place(data->dest, place, sizeof place);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%sto %s", used ? " " : "", place);
+        name_address(data->dest, name, sizeof name);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%sto %s", used ? " " : "", name);
     }
     if (data->len && data->source) {
-        name_place(data->source, place, sizeof place);
-        used += (size_t)snprintf(text + used, sizeof text - used, " from %s", place);
+        name_address(data->source, name, sizeof name);
+        used += (size_t)snprintf(text + used, sizeof text - used, " from %s", name);
     }
     if (data->root >= 0)
         used += (size_t)snprintf(text + used, sizeof text - used, ", PE_root %d", data->root);
@@ -158,11 +158,11 @@ void wsh_check_collected(struct wsh_team *team, const struct wsh_check_arrays *a
 
 void wsh_check_same_block(const char *what, const void *ptr, size_t size)
 {
-    char place[48];
+    char name[48];
 
-    name_place(ptr, place, sizeof place);
+    name_address(ptr, name, sizeof name);
     if (size == WSH_CHECK_ANY)
-        wsh_check_same(what, &wsh_job.world, "%s", place);
+        wsh_check_same(what, &wsh_job.world, "%s", name);
     else
-        wsh_check_same(what, &wsh_job.world, "%s, %zu bytes", place, size);
+        wsh_check_same(what, &wsh_job.world, "%s, %zu bytes", name, size);
 }

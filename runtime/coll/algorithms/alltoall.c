@@ -6,7 +6,7 @@
 #include "runtime/coll/algorithms/alltoall_grid.h"
 #include "runtime/coll/algorithms/alltoall_rails.h"
 #include "runtime/coll/memory/blocks.h"
-#include "runtime/coll/memory/cells.h"
+#include "runtime/coll/memory/ll.h"
 #include "runtime/coll/memory/copy.h"
 #include "runtime/coll/choose/dispatch.h"
 #include "runtime/op/rma.h"
@@ -41,73 +41,73 @@ static inline int line_mine(const struct wsh_team *team, int in_line)
 }
 
 /* The offset of the block for me in a member's sync area. */
-static inline size_t block_mine(const struct wsh_cells *cells, int line, int in_line, size_t len)
+static inline size_t block_mine(const struct wsh_ll *ll, int line, int in_line, size_t len)
 {
-    return wsh_cells_line(cells, line) + (size_t)(cells->team->my_pe - line * in_line) * len;
+    return wsh_ll_exchange_line(ll, line) + (size_t)(ll->team->my_pe - line * in_line) * len;
 }
 
 /*
  * A member writes a few lines of its own, and each other member reads one of them: fewer lines move between cores than
  * if each wrote to all. With more members than cores, a line also serves several readers on the same core.
  */
-static inline void lines_write(const struct wsh_cells *cells, const char *src, size_t len, int in_line)
+static inline void lines_write(const struct wsh_ll *ll, const char *src, size_t len, int in_line)
 {
-    char *base = cells->team->coll->base;
-    size_t left = (size_t)cells->team->n_pes * len, full = (size_t)in_line * len;
+    char *base = ll->team->coll->base;
+    size_t left = (size_t)ll->team->n_pes * len, full = (size_t)in_line * len;
     int line = 0;
 
     for (; left > full; left -= full, src += full) {
-        memcpy(base + wsh_cells_line(cells, line), src, full);
-        wsh_cells_line_show(cells, line++);
+        memcpy(base + wsh_ll_exchange_line(ll, line), src, full);
+        wsh_ll_exchange_show(ll, line++);
     }
-    memcpy(base + wsh_cells_line(cells, line), src, left);
-    wsh_cells_line_show(cells, line);
+    memcpy(base + wsh_ll_exchange_line(ll, line), src, left);
+    wsh_ll_exchange_show(ll, line);
 }
 
-static WSH_NO_ARRAYS int alltoall_by_cells(struct wsh_team *team, void *dest, const void *src, size_t len)
+static WSH_NO_ARRAYS int alltoall_by_ll(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
-    const struct wsh_cells cells = wsh_cells_begin(team, ROUTINE);
+    const struct wsh_ll ll = wsh_ll_begin(team, ROUTINE);
     int n = team->n_pes, in_line = blocks_in_line(len, n), line = line_mine(team, in_line), rc;
-    size_t mine = block_mine(&cells, line, in_line, len);
+    size_t mine = block_mine(&ll, line, in_line, len);
     char *const *peer = team->coll->peer, *to = dest;
 
-    lines_write(&cells, src, len, in_line);
-    rc = wsh_cells_line_await(&cells, line, team->coll->all, n);
+    lines_write(&ll, src, len, in_line);
+    rc = wsh_ll_exchange_await(&ll, line, team->coll->all, n);
     for (int pe = 0; pe < n && !rc; pe++, to += len)
-        wsh_cells_copy(to, peer[pe] + mine, len);
-    wsh_cells_end(&cells);
+        wsh_ll_copy(to, peer[pe] + mine, len);
+    wsh_ll_end(&ll);
     return rc;
 }
 
-static void strided_write(const struct wsh_cells *cells, const char *src, const struct wsh_alltoalls *shape,
+static void strided_write(const struct wsh_ll *ll, const char *src, const struct wsh_alltoalls *shape,
                           int in_line)
 {
     size_t len = shape->nelems * shape->width;
-    int n = cells->team->n_pes;
+    int n = ll->team->n_pes;
 
     for (int pe = 0, line = 0; pe < n; line++) {
-        char *to = cells->team->coll->base + wsh_cells_line(cells, line);
+        char *to = ll->team->coll->base + wsh_ll_exchange_line(ll, line);
 
         for (int i = 0; i < in_line && pe < n; i++, pe++, to += len, src += len * (size_t)shape->sst)
             elements_copy(to, 1, src, shape->sst, shape->nelems, shape->width);
-        wsh_cells_line_show(cells, line);
+        wsh_ll_exchange_show(ll, line);
     }
 }
 
-static int alltoalls_by_cells(struct wsh_team *team, void *dest, const void *src,
-                              const struct wsh_alltoalls *shape)
+static int alltoalls_by_ll(struct wsh_team *team, void *dest, const void *src,
+                           const struct wsh_alltoalls *shape)
 {
     size_t len = shape->nelems * shape->width;
-    const struct wsh_cells cells = wsh_cells_begin(team, STRIDED);
+    const struct wsh_ll ll = wsh_ll_begin(team, STRIDED);
     int n = team->n_pes, in_line = blocks_in_line(len, n), line = line_mine(team, in_line), rc;
-    size_t mine = block_mine(&cells, line, in_line, len);
+    size_t mine = block_mine(&ll, line, in_line, len);
     char *to = dest;
 
-    strided_write(&cells, src, shape, in_line);
-    rc = wsh_cells_line_await(&cells, line, team->coll->all, n);
+    strided_write(&ll, src, shape, in_line);
+    rc = wsh_ll_exchange_await(&ll, line, team->coll->all, n);
     for (int pe = 0; pe < n && !rc; pe++, to += len * (size_t)shape->dst)
         elements_copy(to, shape->dst, team->coll->peer[pe] + mine, 1, shape->nelems, shape->width);
-    wsh_cells_end(&cells);
+    wsh_ll_end(&ll);
     return rc;
 }
 
@@ -151,17 +151,16 @@ static int alltoall_by_grid(struct wsh_team *team, void *dest, const void *src, 
 }
 
 wsh_alltoall_fn *const wsh_alltoall_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = alltoall_by_cells,  [WSH_ALGO_GRID] = alltoall_by_grid,
-    [WSH_ALGO_PUSH] = blocks_push,         [WSH_ALGO_PULL] = blocks_pull,
-    [WSH_ALGO_RAILS] = wsh_alltoall_rails,
+    [WSH_ALGO_LL] = alltoall_by_ll, [WSH_ALGO_GRID] = alltoall_by_grid,    [WSH_ALGO_PUSH] = blocks_push,
+    [WSH_ALGO_PULL] = blocks_pull,  [WSH_ALGO_RAILS] = wsh_alltoall_rails,
 };
 
 WSH_NO_ARRAYS int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
-    const struct wsh_coll_ask ask = {WSH_COLL_ALLTOALL,        team->n_pes, len, dest, src,
-                                     len * (size_t)team->n_pes};
+    const struct wsh_coll_request request = {WSH_COLL_ALLTOALL,        team->n_pes, len, dest, src,
+                                             len * (size_t)team->n_pes};
 
-    return wsh_alltoall_by[wsh_coll_choose(team, &ask)](team, dest, src, len);
+    return wsh_alltoall_by[wsh_coll_choose(team, &request)](team, dest, src, len);
 }
 
 /* Elements k, k + 1 … of the block from me to `pe`: the team's blocks follow each other at the same stride. */
@@ -190,16 +189,16 @@ static int strided_push(struct wsh_team *team, void *dest, const void *src, cons
 }
 
 wsh_alltoalls_fn *const wsh_alltoalls_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = alltoalls_by_cells,
+    [WSH_ALGO_LL] = alltoalls_by_ll,
     [WSH_ALGO_PUSH] = strided_push,
 };
 
 int wsh_alltoalls(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape)
 {
     size_t len = shape->nelems * shape->width;
-    const struct wsh_coll_ask ask = {WSH_COLL_ALLTOALLS, team->n_pes, len, dest, src, len};
+    const struct wsh_coll_request request = {WSH_COLL_ALLTOALLS, team->n_pes, len, dest, src, len};
 
     if (shape->dst == 1 && shape->sst == 1)
         return wsh_alltoall(team, dest, src, len);
-    return wsh_alltoalls_by[wsh_coll_choose(team, &ask)](team, dest, src, shape);
+    return wsh_alltoalls_by[wsh_coll_choose(team, &request)](team, dest, src, shape);
 }

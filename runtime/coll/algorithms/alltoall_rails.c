@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "runtime/coll/memory/blocks.h"
-#include "runtime/coll/memory/cells.h"
+#include "runtime/coll/memory/ll.h"
 #include "runtime/op/op.h"
 #include "runtime/op/signal.h"
 
@@ -107,19 +107,19 @@ static int host_send(struct staging *staging, char *dest, const char *src, size_
 int wsh_alltoall_rails(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     struct wsh_coll *coll = team->coll;
-    _Alignas(WSH_PAD_LINE) char small[2 * AREA_LEAST];
+    _Alignas(WSH_SYNC_AREA_LINE) char small[2 * AREA_LEAST];
     struct staging staging;
     int rc = staging_open(&staging, team, (size_t)coll->n_local * len, small);
 
     if (rc)
         return rc;
-    rc = wsh_cells_sync(team, ROUTINE); /* every src of my host is ready */
+    rc = wsh_ll_sync(team, ROUTINE); /* every src of my host is ready */
     for (int k = 1; k < coll->n_domains && !rc; k++)
         rc = host_send(&staging, dest, src, len, coll->column[(coll->my_domain + k) % coll->n_domains]);
     if (!rc)
         blocks_bring(team, src, len, team->my_pe, (char *)dest + (size_t)coll->local[0] * len);
     if (!rc)
-        rc = wsh_cells_sync(team, ROUTINE); /* and has been read */
+        rc = wsh_ll_sync(team, ROUTINE); /* and has been read */
     if (!rc)
         rc = wsh_blocks_take(&staging.blocks, coll->column, coll->n_domains);
     wsh_coll_all_entered(coll, staging.blocks.before);

@@ -12,7 +12,7 @@ static int domain_receiver(const struct wsh_coll *coll, int root, int turn)
     return turn ? coll->leader[(coll->domain[root] + turn) % coll->n_domains] : root;
 }
 
-const int wsh_tree_base[WSH_ALGOS] = {[WSH_ALGO_FANS] = WSH_PAD_FAN, [WSH_ALGO_ROUNDS] = 2};
+const int wsh_tree_base[WSH_ALGOS] = {[WSH_ALGO_FANS] = WSH_SYNC_AREA_FAN, [WSH_ALGO_ROUNDS] = 2};
 
 /*
  * A turn is a number in base `base`: my parent's is mine without its lowest nonzero digit, my children's have one more

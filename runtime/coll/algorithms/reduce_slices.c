@@ -99,7 +99,7 @@ static int step_end(const struct work *work, const struct step *step, bool all_g
 static int slice_combine(const struct group *group, const struct wsh_arith *arith, char *dest,
                          const char *src, const struct range *range, bool all_get)
 {
-    _Alignas(WSH_PAD_LINE) char scratch[2][WSH_SLICE_BLOCK];
+    _Alignas(WSH_SYNC_AREA_LINE) char scratch[2][WSH_SLICE_BLOCK];
     const struct range mine = group_slice(group, group->me, range);
     struct work work = {group, arith, dest, src, mine.begin, group->n > 1 ? mine.end : mine.begin, 1};
     struct step steps[2] = {0};

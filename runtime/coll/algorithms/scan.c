@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Running sums over the members: small ones by cells, others slice by slice. */
+/* Running sums over the members: small ones by LL lines, others slice by slice. */
 #include "runtime/coll/coll.h"
 
-#include "runtime/coll/memory/cells.h"
+#include "runtime/coll/memory/ll.h"
 #include "runtime/coll/choose/dispatch.h"
 #include "runtime/coll/algorithms/slices.h"
 #include "runtime/op/op.h"
@@ -19,20 +19,20 @@ struct wsh_scan_call {
     bool exclusive;
 };
 
-static int scan_by_cells(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan)
+static int scan_by_ll(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan)
 {
-    struct wsh_cells cells = wsh_cells_begin(team, ROUTINE);
-    _Alignas(WSH_PAD_LINE) char sum[WSH_CELL_DATA] = {0};
+    struct wsh_ll ll = wsh_ll_begin(team, ROUTINE);
+    _Alignas(WSH_SYNC_AREA_LINE) char sum[WSH_LL_DATA] = {0};
     int last = scan->exclusive ? team->my_pe - 1 : team->my_pe, rc;
 
-    wsh_cells_write(&cells, WSH_CELL_OWN, src, scan->len);
-    rc = wsh_cells_await(&cells, WSH_CELL_OWN, team->coll->all, team->n_pes);
+    wsh_ll_write(&ll, WSH_LL_OWN, src, scan->len);
+    rc = wsh_ll_await(&ll, WSH_LL_OWN, team->coll->all, team->n_pes);
     if (!rc && last >= 0)
-        memcpy(sum, wsh_cells_data(&cells, WSH_CELL_OWN, 0), scan->len);
+        memcpy(sum, wsh_ll_data(&ll, WSH_LL_OWN, 0), scan->len);
     for (int pe = 1; pe <= last && !rc; pe++)
-        scan->arith->combine(sum, sum, wsh_cells_data(&cells, WSH_CELL_OWN, pe), scan->n);
+        scan->arith->combine(sum, sum, wsh_ll_data(&ll, WSH_LL_OWN, pe), scan->n);
     memcpy(dest, sum, scan->len);
-    wsh_cells_end(&cells);
+    wsh_ll_end(&ll);
     return rc;
 }
 
@@ -60,7 +60,7 @@ static int numbers_fetch(struct wsh_team *team, const char *src, size_t len, int
 static int scan_batch(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan,
                       int pe, int n, char *sum)
 {
-    _Alignas(WSH_PAD_LINE) char area[WSH_SLICE_BLOCK], next[BLOCK];
+    _Alignas(WSH_SYNC_AREA_LINE) char area[WSH_SLICE_BLOCK], next[BLOCK];
     int rc = numbers_fetch(team, src, scan->len, pe, n, area);
 
     for (int i = 0; i < n && !rc; i++) {
@@ -79,7 +79,7 @@ static int scan_batch(struct wsh_team *team, char *dest, const char *src, const 
 
 static int scan_block(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan)
 {
-    _Alignas(WSH_PAD_LINE) char sum[BLOCK] = {0};
+    _Alignas(WSH_SYNC_AREA_LINE) char sum[BLOCK] = {0};
     int batch = wsh_slice_batch(scan->len), rc = 0;
 
     for (int pe = 0; pe < team->n_pes && !rc; pe += batch)
@@ -107,7 +107,7 @@ static int scan_by_slices(struct wsh_team *team, char *dest, const char *src,
 }
 
 wsh_scan_fn *const wsh_scan_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = scan_by_cells,
+    [WSH_ALGO_LL] = scan_by_ll,
     [WSH_ALGO_SLICES] = scan_by_slices,
 };
 
@@ -115,7 +115,7 @@ int wsh_scan(struct wsh_team *team, void *dest, const void *src, size_t nelems, 
              bool exclusive)
 {
     const struct wsh_scan_call scan = {arith, nelems, nelems * arith->width, exclusive};
-    const struct wsh_coll_ask ask = {WSH_COLL_SCAN, team->n_pes, scan.len, dest, src, scan.len};
+    const struct wsh_coll_request request = {WSH_COLL_SCAN, team->n_pes, scan.len, dest, src, scan.len};
 
-    return wsh_scan_by[wsh_coll_choose(team, &ask)](team, dest, src, &scan);
+    return wsh_scan_by[wsh_coll_choose(team, &request)](team, dest, src, &scan);
 }

@@ -8,8 +8,8 @@
 
 void wsh_slice(int n, int k, size_t len, size_t *begin, size_t *end)
 {
-    size_t lines = (len + WSH_PAD_LINE - 1) / WSH_PAD_LINE;
-    size_t share = (lines + (size_t)n - 1) / (size_t)n * WSH_PAD_LINE;
+    size_t lines = (len + WSH_SYNC_AREA_LINE - 1) / WSH_SYNC_AREA_LINE;
+    size_t share = (lines + (size_t)n - 1) / (size_t)n * WSH_SYNC_AREA_LINE;
 
     *begin = share * (size_t)k < len ? share * (size_t)k : len;
     *end = share < len - *begin ? *begin + share : len;

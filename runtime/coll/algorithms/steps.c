@@ -52,10 +52,10 @@ static int group_member(const struct wsh_steps_plan *plan, int group, int number
             return i;
 }
 
-static int circle_member(const struct circle *circle, int place)
+static int circle_member(const struct circle *circle, int index)
 {
-    return circle->group < 0 ? group_member(circle->plan, place, circle->number)
-                             : group_member(circle->plan, circle->group, place);
+    return circle->group < 0 ? group_member(circle->plan, index, circle->number)
+                             : group_member(circle->plan, circle->group, index);
 }
 
 /* In each round those behind me whose words stand for as many members as mine does, side by side. */

@@ -15,7 +15,7 @@
 struct wsh_sync_call {
     struct wsh_team *team;
     const char *routine;
-    size_t flags; /* of this epoch's parity, in the pad */
+    size_t flags; /* of this epoch's parity, in the sync area */
     uint64_t epoch;
     uint64_t bad;
 };
@@ -56,12 +56,12 @@ static WSH_NO_ARRAYS int word_await(struct wsh_sync_call *call, const int *membe
     return rc;
 }
 
-/* A word that I show in my pad, and those that members show in theirs. */
+/* A word that I show in my sync area, and those that members show in theirs. */
 static size_t word_shown(const struct wsh_sync_call *call, int word)
 {
-    const struct wsh_pad *pad = &call->team->coll->pad;
+    const struct wsh_sync_area *area = &call->team->coll->area;
 
-    return pad->shown + ((call->epoch & 1) * (size_t)pad->n_shown + (size_t)word) * WSH_PAD_APART;
+    return area->shown + ((call->epoch & 1) * (size_t)area->n_shown + (size_t)word) * WSH_SYNC_AREA_APART;
 }
 
 static void word_show(const struct wsh_sync_call *call, size_t at)
@@ -141,11 +141,13 @@ static int sync_by_fans(struct wsh_sync_call *call, const struct wsh_sync_group 
 {
     int word = call->team->n_pes, sent = word, rc = 0;
 
-    for (long near = 1; near < group->n && !rc; near *= WSH_PAD_FAN) {
-        for (long far = near; far < WSH_PAD_FAN * near && far < group->n && !rc; far += near)
-            rc = word_send(call, sent++, group->members[(group->at + far) % group->n]);
-        for (long far = near; far < WSH_PAD_FAN * near && far < group->n && !rc; far += near)
-            rc = word_await(call, &group->members[(group->at - far + group->n) % group->n], 1, word++);
+    for (long step = 1; step < group->n && !rc; step *= WSH_SYNC_AREA_FAN) {
+        for (long distance = step; distance < WSH_SYNC_AREA_FAN * step && distance < group->n && !rc;
+             distance += step)
+            rc = word_send(call, sent++, group->members[(group->at + distance) % group->n]);
+        for (long distance = step; distance < WSH_SYNC_AREA_FAN * step && distance < group->n && !rc;
+             distance += step)
+            rc = word_await(call, &group->members[(group->at - distance + group->n) % group->n], 1, word++);
     }
     return rc;
 }
@@ -204,11 +206,11 @@ static int team_sync_by(wsh_sync_fn *by, struct wsh_team *team, const char *rout
     int rc;
 
     /* Reports errors of kernels first: a refused one must not appear complete, however soon all members enter. */
-    rc = wsh_device_ops()->look(team->job);
+    rc = wsh_device_ops()->poll_errors(team->job);
     if (rc)
         return rc;
     call.epoch = ++coll->syncs;
-    call.flags = coll->pad.sync + (call.epoch & 1) * (size_t)coll->pad.sync_words * sizeof(uint64_t);
+    call.flags = coll->area.sync + (call.epoch & 1) * (size_t)coll->area.sync_words * sizeof(uint64_t);
     __atomic_thread_fence(
         __ATOMIC_SEQ_CST); /* my stores before the sync, loads after it; partner: the same at each member */
     rc = by(&call, &all);

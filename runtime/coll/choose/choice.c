@@ -2,7 +2,7 @@
 /* The numbers: the only place where sizes and numbers of members decide between algorithms of the host. */
 #include "runtime/coll/choose/choice.h"
 
-#include "runtime/coll/memory/pad.h"
+#include "runtime/coll/memory/sync_area.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ static const struct wsh_choice sync_rows[] = {
     {FEW_CORES, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "fewest messages a member"},
 };
 static const struct wsh_choice broadcast_rows[] = {
-    {ANY, INT_MAX, WSH_SLOT_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST_DEST, "data and flag are one cache line"},
+    {ANY, INT_MAX, WSH_SLOT_DATA, WSH_ALGO_LL, WSH_NEED_HOST_DEST, "data and flag are one cache line"},
     {ANY, 2, SIZE_MAX, WSH_ALGO_PUSH, 0, "broadcast_latency with 2 PEs"},
     {ANY, INT_MAX, 4096, WSH_ALGO_PUSH, 0, "broadcast_latency with 4 and 8 PEs"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "all members copy at the same time"},
@@ -43,7 +43,7 @@ static const struct wsh_choice tree_rows[] = {
     {ANY | FEW_CORES, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "a NIC sends to fewer others, one after the other"},
 };
 static const struct wsh_choice fcollect_rows[] = {
-    {ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST, "fcollect_latency with 2 to 8 PEs"},
+    {ONE, INT_MAX, WSH_LL_DATA, WSH_ALGO_LL, WSH_NEED_HOST, "fcollect_latency with 2 to 8 PEs"},
     {ONE, 8, 524288, WSH_ALGO_PUSH, 0, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
@@ -61,7 +61,7 @@ static const struct wsh_choice fcollect_rows[] = {
     {ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "one step"},
 };
 static const struct wsh_choice collect_rows[] = {
-    {ONE, INT_MAX, WSH_CELL_DATA - 16, WSH_ALGO_CELLS, WSH_NEED_HOST, "each block beside its size: one step"},
+    {ONE, INT_MAX, WSH_LL_DATA - 16, WSH_ALGO_LL, WSH_NEED_HOST, "each block beside its size: one step"},
     {ONE, 8, 524288, WSH_ALGO_PUSH, 0, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
@@ -73,9 +73,9 @@ static const struct wsh_choice collect_rows[] = {
     {ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "one step"},
 };
 static const struct wsh_choice alltoall_rows[] = {
-    {ONE, WSH_LINES_MAX, WSH_LINE_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST, "a line with its flag for each member"},
-    {ONE, 2 * WSH_LINES_MAX, WSH_LINE_DATA / 2, WSH_ALGO_CELLS, WSH_NEED_HOST, "a line for two members"},
-    {ONE, 7 * WSH_LINES_MAX, WSH_LINE_DATA / 7, WSH_ALGO_CELLS, WSH_NEED_HOST, "a line for seven members"},
+    {ONE, WSH_LINES_MAX, WSH_LINE_DATA, WSH_ALGO_LL, WSH_NEED_HOST, "a line with its flag for each member"},
+    {ONE, 2 * WSH_LINES_MAX, WSH_LINE_DATA / 2, WSH_ALGO_LL, WSH_NEED_HOST, "a line for two members"},
+    {ONE, 7 * WSH_LINES_MAX, WSH_LINE_DATA / 7, WSH_ALGO_LL, WSH_NEED_HOST, "a line for seven members"},
     {ONE, 2, 262144, WSH_ALGO_PUSH, 0, "alltoall_latency with 2 PEs: one step"},
     {ONE, 8, 262144, WSH_ALGO_PUSH, 0, "alltoall_latency with 4 and 8 PEs: one step"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "alltoall_latency with 16 PEs: one step"},
@@ -87,13 +87,13 @@ static const struct wsh_choice alltoall_rows[] = {
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "alltoall_latency: one step"},
 };
 static const struct wsh_choice alltoalls_rows[] = {
-    {ONE, WSH_LINES_MAX, WSH_LINE_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST, "as alltoall"},
-    {ONE, 2 * WSH_LINES_MAX, WSH_LINE_DATA / 2, WSH_ALGO_CELLS, WSH_NEED_HOST, "as alltoall"},
-    {ONE, 7 * WSH_LINES_MAX, WSH_LINE_DATA / 7, WSH_ALGO_CELLS, WSH_NEED_HOST, "as alltoall"},
+    {ONE, WSH_LINES_MAX, WSH_LINE_DATA, WSH_ALGO_LL, WSH_NEED_HOST, "as alltoall"},
+    {ONE, 2 * WSH_LINES_MAX, WSH_LINE_DATA / 2, WSH_ALGO_LL, WSH_NEED_HOST, "as alltoall"},
+    {ONE, 7 * WSH_LINES_MAX, WSH_LINE_DATA / 7, WSH_ALGO_LL, WSH_NEED_HOST, "as alltoall"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "elements go straight from stride to stride"},
 };
 static const struct wsh_choice reduce_rows[] = {
-    {ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, 0, "reduce_latency with 2 to 8 PEs: one step"},
+    {ONE, INT_MAX, WSH_LL_DATA, WSH_ALGO_LL, 0, "reduce_latency with 2 to 8 PEs: one step"},
     {APART, 2, 2 * WSH_ROUND_DATA, WSH_ALGO_LEADERS, 0, "as many steps as by halves, and smaller messages"},
     {APART, 2, 262144, WSH_ALGO_WHOLE, 0, "reduce_latency over net with 2 PEs: one step"},
     {APART, 2, SIZE_MAX, WSH_ALGO_PUSH, 0, "perftest's net ops: two steps without a sync and without reads"},
@@ -113,7 +113,7 @@ static const struct wsh_choice reduce_rows[] = {
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, 0, "reduce_latency: two syncs at any size"},
 };
 static const struct wsh_choice scan_rows[] = {
-    {ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, 0, "scan_latency with 2 to 8 PEs: one step"},
+    {ONE, INT_MAX, WSH_LL_DATA, WSH_ALGO_LL, 0, "scan_latency with 2 to 8 PEs: one step"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, 0, "scan_latency: two syncs at any size"},
 };
 static const struct wsh_choice send_rows[] = {

@@ -9,7 +9,7 @@
 /* What the table decides: the routines, and two steps that several of them have in common. */
 enum wsh_coll_routine {
     WSH_COLL_SYNC,
-    WSH_COLL_BROADCAST, /* inside a memory domain; whether data goes by cells, between domains too */
+    WSH_COLL_BROADCAST, /* inside a memory domain; whether data goes by LL lines, between domains too */
     WSH_COLL_TREE,      /* of a broadcast, between memory domains: as sync, of their number */
     WSH_COLL_FCOLLECT,
     WSH_COLL_COLLECT, /* by the largest block; 0 if a member has none */
@@ -42,7 +42,7 @@ enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT
     X(WORDS, "words", "each shows a word in its memory and reads those of the others, in one or more steps") \
     X(DOUBLING, "doubling", "as leaders, who pass on twice as much in each of log2(hosts) rounds")       \
     X(GRID, "grid", "members in rows and columns: along my row, a sync, then along my column")           \
-    X(CELLS, "cells", "data beside its flag in memory of the team, from which receivers copy it")        \
+    X(LL, "ll", "data beside its flag in memory of the team, from which receivers copy it")        \
     X(PUSH, "push", "senders write into the dest of the receivers, then set a flag there")               \
     X(PULL, "pull", "after a flag or a sync the receivers read the source, and confirm")                 \
     X(SLICES, "slices", "each member combines one slice of all sources and writes it to all")            \
@@ -55,7 +55,7 @@ enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT
     X(RELAY, "relay", "each other member reads a slice of the root's array, writes it to the rest")      \
     X(HALVES, "halves", "the root writes one half, the other member reads the other half")               \
     X(WHOLE, "whole", "every member gets all sources and combines them itself")                          \
-    X(SLICED, "sliced", "slices whose sources go by cells to the member that combines them")             \
+    X(SLICED, "sliced", "slices whose sources go by LL lines to the member that combines them")             \
     X(BLOCK, "block", "a kernel of one block")                                                           \
     X(FINE, "fine", "several blocks, a thread for each 8 bytes")                                         \
     X(TILES, "tiles", "a block for each large part")

@@ -14,12 +14,12 @@
 
 struct wsh_sync_call;
 struct wsh_sync_group;
-struct wsh_places;
+struct wsh_offsets;
 struct wsh_scan_call;
 
 typedef int wsh_sync_fn(struct wsh_sync_call *call, const struct wsh_sync_group *group);
 typedef int wsh_share_fn(struct wsh_team *team, const struct wsh_share *share);
-typedef int wsh_collect_fn(struct wsh_team *team, const struct wsh_places *places, const void *src,
+typedef int wsh_collect_fn(struct wsh_team *team, const struct wsh_offsets *offsets, const void *src,
                            size_t len);
 typedef int wsh_alltoall_fn(struct wsh_team *team, void *dest, const void *src, size_t len);
 typedef int wsh_alltoalls_fn(struct wsh_team *team, void *dest, const void *src,

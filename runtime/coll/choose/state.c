@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets up a team's collectives: which members share memory, and where the pad is. */
+/* Sets up a team's collectives: which members share memory, and where the sync area is. */
 #include "runtime/coll/choose/state.h"
 
 #include "runtime/coll/choose/dispatch.h"
@@ -165,9 +165,9 @@ void wsh_coll_attach(struct wsh_team *team, char *base, int unit)
 
     coll->base = base;
     coll->unit = unit;
-    coll->pad = wsh_pad_of_job(job, team->n_pes);
+    coll->area = wsh_sync_area_of_job(job, team->n_pes);
     for (int pe = 0; pe < team->n_pes; pe++)
-        coll->peer[pe] = wsh_coll_map(team, base, coll->pad.len, pe);
+        coll->peer[pe] = wsh_coll_map(team, base, coll->area.len, pe);
 }
 
 void wsh_coll_detach(struct wsh_team *team)
@@ -175,14 +175,14 @@ void wsh_coll_detach(struct wsh_team *team)
     struct wsh_coll *coll = team->coll;
 
     if (coll->unit >= 0)
-        wsh_pool_give(&team->job->pool, coll->unit, coll->pad.len);
+        wsh_pool_give(&team->job->pool, coll->unit, coll->area.len);
     coll->unit = -1;
 }
 
 int wsh_coll_open(struct wsh_team *team, int n_max)
 {
-    struct wsh_pad pad = wsh_pad_of_job(team->job, n_max);
-    char *base = wsh_heap_reserve(&team->job->heap, pad.len, WSH_PAD_LINE);
+    struct wsh_sync_area area = wsh_sync_area_of_job(team->job, n_max);
+    char *base = wsh_heap_reserve(&team->job->heap, area.len, WSH_SYNC_AREA_LINE);
     int rc = base ? wsh_coll_prepare(team) : -ENOMEM;
 
     if (!rc)
@@ -227,7 +227,7 @@ bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void
            wsh_coll_map(team, src, len, other) && wsh_coll_map(team, dest, len, other);
 }
 
-static bool needs_are_met(const struct wsh_team *team, unsigned needs, const struct wsh_coll_ask *ask)
+static bool needs_are_met(const struct wsh_team *team, unsigned needs, const struct wsh_coll_request *request)
 {
     needs &= ~team->coll->met;
     if (!team->job->heap.device)
@@ -237,18 +237,18 @@ static bool needs_are_met(const struct wsh_team *team, unsigned needs, const str
     if (needs & ~(unsigned)WSH_NEEDS_OF_CALL)
         return false;
     if (needs & WSH_NEED_MAPPED)
-        return wsh_coll_can_pull(team, ask->dest, ask->src, ask->span);
-    return wsh_coll_is_host(team, ask->dest) &&
-           (!(needs & WSH_NEED_HOST) || wsh_coll_is_host(team, ask->src));
+        return wsh_coll_can_pull(team, request->dest, request->src, request->span);
+    return wsh_coll_is_host(team, request->dest) &&
+           (!(needs & WSH_NEED_HOST) || wsh_coll_is_host(team, request->src));
 }
 
-enum wsh_algo wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_ask *ask)
+enum wsh_algo wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_request *request)
 {
     enum wsh_layout layout = team->coll->layout;
-    const struct wsh_choice *row = wsh_choice_find(ask->routine, layout, ask->n_pes, ask->len);
+    const struct wsh_choice *row = wsh_choice_find(request->routine, layout, request->n_pes, request->len);
 
-    while (row->needs && !needs_are_met(team, row->needs, ask))
-        row = wsh_choice_next(row, layout, ask->n_pes, ask->len);
+    while (row->needs && !needs_are_met(team, row->needs, request))
+        row = wsh_choice_next(row, layout, request->n_pes, request->len);
     return row->algo;
 }
 

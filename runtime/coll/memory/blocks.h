@@ -9,7 +9,7 @@
 struct wsh_blocks {
     struct wsh_team *team;
     const char *routine;
-    size_t flags;    /* the flags of this epoch, in the pad */
+    size_t flags;    /* the flags of this epoch, in the sync area */
     uint64_t before; /* slots used before it */
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits for flags of a pad, and names in a hang report the members whose flags are missing. */
+/* Waits for flags of a sync area, and names in a hang report the members whose flags are missing. */
 #include "runtime/coll/memory/flags.h"
 
 #include "runtime/wait/wait.h"
 
 #include <stdio.h>
 
-/* Acquire: partner of the release in the member's put_signal, signal or publication of a cell. */
+/* Acquire: partner of the release in the member's put_signal, signal or publication of an LL line. */
 static inline uint64_t word_load(const char *at)
 {
     return __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
@@ -63,12 +63,12 @@ static void flags_describe(void *arg, char *text, size_t size)
     const struct wsh_flags *flags = arg;
     size_t used = (size_t)snprintf(text, size, "PE");
 
-    for (int at = flags->at, place = flags->next; at < flags->n && used < size; at++) {
-        int member = flags->members[place];
+    for (int at = flags->at, index = flags->next; at < flags->n && used < size; at++) {
+        int member = flags->members[index];
 
         if (is_missing(flags, member))
             used += (size_t)snprintf(text + used, size - used, " %d", flags->team->members[member]);
-        place = place + 1 < flags->n ? place + 1 : 0;
+        index = index + 1 < flags->n ? index + 1 : 0;
     }
 }
 
@@ -76,12 +76,12 @@ static bool flags_need(void *arg, int pe)
 {
     const struct wsh_flags *flags = arg;
 
-    for (int at = flags->at, place = flags->next; at < flags->n; at++) {
-        int member = flags->members[place];
+    for (int at = flags->at, index = flags->next; at < flags->n; at++) {
+        int member = flags->members[index];
 
         if (flags->team->members[member] == pe && is_missing(flags, member))
             return true;
-        place = place + 1 < flags->n ? place + 1 : 0;
+        index = index + 1 < flags->n ? index + 1 : 0;
     }
     return false;
 }

@@ -23,7 +23,7 @@ struct wsh_flags {
 /* Waits for all; what is later read of what they announced is there. */
 int wsh_flags_await(struct wsh_flags *flags, const char *routine);
 
-/* Waits for the one word at `off` of my pad, which `from` writes. */
+/* Waits for the one word at `off` of my sync area, which `from` writes. */
 int wsh_flag_await(struct wsh_team *team, int from, size_t off, uint64_t want, const char *routine);
 
 #endif

@@ -3,7 +3,7 @@
 #include "runtime/coll/memory/pool.h"
 
 #include "base/invariant.h"
-#include "runtime/coll/memory/pad.h"
+#include "runtime/coll/memory/sync_area.h"
 #include "runtime/memory/heap.h"
 
 #include <string.h>
@@ -17,8 +17,8 @@ int wsh_pool_open(struct wsh_pool *pool, struct wsh_heap *heap, size_t len, size
     pool->n_units = (int)(len / pool->unit);
     if (pool->n_units > WSH_POOL_UNITS)
         pool->n_units = WSH_POOL_UNITS;
-    pool->map = wsh_heap_reserve(heap, WSH_POOL_BYTES, WSH_PAD_LINE);
-    pool->base = wsh_heap_reserve(heap, (size_t)pool->n_units * pool->unit + 1, WSH_PAD_LINE);
+    pool->map = wsh_heap_reserve(heap, WSH_POOL_BYTES, WSH_SYNC_AREA_LINE);
+    pool->base = wsh_heap_reserve(heap, (size_t)pool->n_units * pool->unit + 1, WSH_SYNC_AREA_LINE);
     if (!pool->map || !pool->base)
         return -ENOMEM;
     for (int unit = 0; unit < pool->n_units; unit++)
@@ -40,7 +40,7 @@ static void set_row(uint64_t *map, int unit, int n, bool freed)
     }
 }
 
-void wsh_pool_look(struct wsh_pool *pool, uint64_t *map)
+void wsh_pool_read(struct wsh_pool *pool, uint64_t *map)
 {
     pthread_mutex_lock(&pool->lock);
     memcpy(map, pool->map, WSH_POOL_BYTES);

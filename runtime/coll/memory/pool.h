@@ -29,7 +29,7 @@ struct wsh_pool {
 int wsh_pool_open(struct wsh_pool *pool, struct wsh_heap *heap, size_t len, size_t least);
 
 /* A copy of the map. */
-void wsh_pool_look(struct wsh_pool *pool, uint64_t *map);
+void wsh_pool_read(struct wsh_pool *pool, uint64_t *map);
 
 /*
  * A row of units for `len` bytes among those free in `map`, which is what all have in common: the first from unit

@@ -30,10 +30,10 @@ static int slot_begin(struct wsh_team *team, struct wsh_share *share)
 /* Device memory is written directly: through the slot the GPU would have to copy twice, one after the other. */
 int wsh_share_begin(struct wsh_team *team, struct wsh_share *share)
 {
-    const struct wsh_coll_ask ask = {WSH_COLL_BROADCAST, team->coll->n_local, share->len,
-                                     share->to,          share->from,         share->len};
+    const struct wsh_coll_request request = {WSH_COLL_BROADCAST, team->coll->n_local, share->len,
+                                             share->to,          share->from,         share->len};
 
-    share->algo = wsh_coll_choose(team, &ask);
+    share->algo = wsh_coll_choose(team, &request);
     return slot_begin(team, share);
 }
 
@@ -42,16 +42,16 @@ int wsh_share_send(struct wsh_team *team, const struct wsh_share *share, const v
     struct wsh_coll *coll = team->coll;
     size_t slot = wsh_coll_slot_at(coll, share->slot);
     const struct wsh_signal signal = wsh_coll_word(coll, slot, share->slot);
-    void *to = share->algo == WSH_ALGO_CELLS ? ((struct wsh_cell *)(coll->base + slot))->data : share->to;
+    void *to = share->algo == WSH_ALGO_LL ? ((struct wsh_ll_line *)(coll->base + slot))->data : share->to;
 
     return wsh_coll_send(coll, to, data, share->len, &signal, member);
 }
 
-/* Both are host memory: of a call by cells. */
-static void slot_copy(const struct wsh_share *share, const char *pad, size_t slot)
+/* Both are host memory: of a call by LL lines. */
+static void slot_copy(const struct wsh_share *share, const char *area, size_t slot)
 {
     if (share->len)
-        memcpy(share->to, ((const struct wsh_cell *)(pad + slot))->data, share->len);
+        memcpy(share->to, ((const struct wsh_ll_line *)(area + slot))->data, share->len);
 }
 
 int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sender)
@@ -59,12 +59,12 @@ int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sen
     size_t slot = wsh_coll_slot_at(team->coll, share->slot);
     int rc = wsh_flag_await(team, sender, slot, share->slot, share->routine);
 
-    if (!rc && share->algo == WSH_ALGO_CELLS)
+    if (!rc && share->algo == WSH_ALGO_LL)
         slot_copy(share, team->coll->base, slot);
     return rc;
 }
 
-/* A word of my own pad, for all readers. */
+/* A word of my own sync area, for all readers. */
 static void word_show(struct wsh_coll *coll, size_t off, uint64_t value)
 {
     wsh_order_leaves();
@@ -76,7 +76,7 @@ static void word_show(struct wsh_coll *coll, size_t off, uint64_t value)
 static int slot_show(struct wsh_team *team, const struct wsh_share *share)
 {
     size_t at = wsh_coll_slot_at(team->coll, share->slot);
-    struct wsh_cell *slot = (struct wsh_cell *)(team->coll->base + at);
+    struct wsh_ll_line *slot = (struct wsh_ll_line *)(team->coll->base + at);
 
     if (slot->flag == share->slot)
         return 0;
@@ -150,7 +150,7 @@ static int share_offer(struct wsh_team *team, const struct wsh_share *share)
     struct wsh_flags readers = {.team = team,
                                 .members = coll->local,
                                 .n = coll->n_local,
-                                .off = coll->pad.ack,
+                                .off = coll->area.ack,
                                 .mapped = true,
                                 .want = share->slot,
                                 .span = ~share->slot}; /* later ones too */
@@ -170,7 +170,7 @@ static int share_pull(struct wsh_team *team, const struct wsh_share *share)
     if (rc)
         return rc;
     memcpy(share->to, wsh_coll_map(team, share->from, share->len, share->rep), share->len);
-    word_show(coll, coll->pad.ack, share->slot);
+    word_show(coll, coll->area.ack, share->slot);
     return 0;
 }
 
@@ -180,7 +180,7 @@ static int share_by_slot(struct wsh_team *team, const struct wsh_share *share)
 }
 
 wsh_share_fn *const wsh_share_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = share_by_slot,
+    [WSH_ALGO_LL] = share_by_slot,
     [WSH_ALGO_PUSH] = share_push,
     [WSH_ALGO_PULL] = share_pull,
 };

@@ -38,19 +38,19 @@ void wsh_consumer_close(struct wsh_consumer *consumer)
     free(consumer);
 }
 
-struct wsh_consumer_view wsh_consumer_view(const struct wsh_consumer *consumer)
+struct wsh_consumer_snapshot wsh_consumer_snapshot(const struct wsh_consumer *consumer)
 {
-    struct wsh_consumer_view view = {.aside = consumer->n_aside, .waits_for = consumer->waits_for};
+    struct wsh_consumer_snapshot snapshot = {.aside = consumer->n_aside, .waits_for = consumer->waits_for};
     struct wsh_ring_piece piece;
 
     for (unsigned r = 0; r < consumer->n_rings; r++) {
         const struct wsh_consumer_ring *ring = &consumer->ring[r];
 
-        view.in_use += (unsigned)(ring->started - ring->freed);
-        view.owed += ring->n_due;
-        view.parked += wsh_record_piece(ring->ring, ring->started, &piece);
+        snapshot.in_use += (unsigned)(ring->started - ring->freed);
+        snapshot.owed += ring->n_due;
+        snapshot.deferred += wsh_record_piece(ring->ring, ring->started, &piece);
     }
-    return view;
+    return snapshot;
 }
 
 /* Acquire: partner is the consumer's release of each. */

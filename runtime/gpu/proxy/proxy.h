@@ -21,7 +21,7 @@ int wsh_proxy_open(struct wsh_job *job);
 void wsh_proxy_close(struct wsh_job *job);
 
 /* What units get to know about the rings, and about zero-copy transfers. */
-void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device);
+void wsh_proxy_device_state(const struct wsh_job *job, struct wsh_device *device);
 
 /*
  * n queues more, and their numbers, of which WSH_DEVICE_QUEUES (device/view/view.h) differ. Before the GPU is attached

@@ -126,7 +126,7 @@ int wsh_proxy_add_queues(struct wsh_job *job, unsigned n, int *numbers)
     job->device.n_queues = before + n;
     rc = job->device.attached ? wsh_proxy_queues_open(job) : 0;
     if (!rc && job->device.attached)
-        rc = wsh_view_queues(job);
+        rc = wsh_device_state_queues(job);
     if (rc)
         job->device.n_queues = before;
     for (unsigned i = 0; i < n && !rc; i++)

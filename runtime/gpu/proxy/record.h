@@ -55,7 +55,7 @@ static inline unsigned wsh_record_positions(enum wsh_ring_kind kind, unsigned pi
 }
 
 /* Expands a short record. *ask is written once, as a whole: the next read of it would wait for separate stores. */
-static inline void wsh_record_decode(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
+static inline void wsh_record_decode(const struct wsh_ring_piece *piece, struct wsh_ring_request *request)
 {
     enum wsh_ring_kind kind = piece->a >> WSH_RING_KIND_AT;
     enum wsh_amo_op op = piece->a >> WSH_RING_OP_AT & 31;
@@ -67,16 +67,17 @@ static inline void wsh_record_decode(const struct wsh_ring_piece *piece, struct 
         value = len & WSH_RING_LOW(WSH_RING_SHORT_BITS);
         len = len & WSH_RING_SHORT_WIDE ? 8 : 4;
     }
-    *ask = (struct wsh_ring_ask){.kind = kind,
-                                 .op = op,
-                                 .fenced = piece->a & WSH_RING_FENCED,
-                                 .answer = piece->a & WSH_RING_ANSWER,
-                                 .pieces = pieces,
-                                 .positions = wsh_record_positions(kind, pieces, len),
-                                 .pe = (int)(piece->b >> WSH_RING_PE_AT & WSH_RING_LOW(WSH_RING_PE_BITS)),
-                                 .len = len,
-                                 .sym = piece->a & WSH_RING_ADDRESS,
-                                 .value = value};
+    *request =
+        (struct wsh_ring_request){.kind = kind,
+                                  .op = op,
+                                  .fenced = piece->a & WSH_RING_FENCED,
+                                  .answer = piece->a & WSH_RING_ANSWER,
+                                  .pieces = pieces,
+                                  .positions = wsh_record_positions(kind, pieces, len),
+                                  .pe = (int)(piece->b >> WSH_RING_PE_AT & WSH_RING_LOW(WSH_RING_PE_BITS)),
+                                  .len = len,
+                                  .sym = piece->a & WSH_RING_ADDRESS,
+                                  .value = value};
 }
 
 static inline uint64_t wsh_record_value(const struct wsh_ring_piece *piece)
@@ -85,40 +86,40 @@ static inline uint64_t wsh_record_value(const struct wsh_ring_piece *piece)
 }
 
 /* The second piece of a zero-copy record. */
-static inline void wsh_record_zero_copy(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
+static inline void wsh_record_zero_copy(const struct wsh_ring_piece *piece, struct wsh_ring_request *request)
 {
     uint64_t top = piece->a >> WSH_RING_LEN_TOP_AT & WSH_RING_LOW(WSH_RING_LEN_TOP_BITS);
 
-    ask->len |= top << WSH_RING_LEN_BITS;
-    ask->payload = (void *)(uintptr_t)(piece->a & WSH_RING_ADDRESS);
+    request->len |= top << WSH_RING_LEN_BITS;
+    request->payload = (void *)(uintptr_t)(piece->a & WSH_RING_ADDRESS);
 }
 
 /* The record at `at`, whole, and its epoch; false: not all of it is there. */
-static inline bool wsh_record_see(struct wsh_ring *ring, uint64_t at, struct wsh_ring_ask *ask,
+static inline bool wsh_record_see(struct wsh_ring *ring, uint64_t at, struct wsh_ring_request *request,
                                   uint32_t *epoch)
 {
     struct wsh_ring_piece piece;
 
     if (!wsh_record_piece(ring, at, &piece))
         return false;
-    wsh_record_decode(&piece, ask);
+    wsh_record_decode(&piece, request);
     *epoch = (uint32_t)(piece.b >> WSH_RING_EPOCH_AT);
-    ask->payload = ring->payload + at % WSH_RING_PIECES * WSH_RING_CHUNK;
-    if (ask->pieces > 1) {
+    request->payload = ring->payload + at % WSH_RING_PIECES * WSH_RING_CHUNK;
+    if (request->pieces > 1) {
         if (!wsh_record_piece(ring, at + 1, &piece))
             return false;
-        ask->value = wsh_record_value(&piece);
-        ask->second = piece.a & WSH_RING_ADDRESS;
-        if (wsh_record_is_zero_copy(ask->kind))
-            wsh_record_zero_copy(&piece, ask);
+        request->value = wsh_record_value(&piece);
+        request->second = piece.a & WSH_RING_ADDRESS;
+        if (wsh_record_is_zero_copy(request->kind))
+            wsh_record_zero_copy(&piece, request);
     }
-    if (ask->pieces > 2) {
+    if (request->pieces > 2) {
         if (!wsh_record_piece(ring, at + 2, &piece))
             return false;
-        ask->compare = wsh_record_value(&piece);
-        if (wsh_record_is_zero_copy(ask->kind)) {
-            ask->second = piece.a & WSH_RING_ADDRESS;
-            ask->value = ask->compare;
+        request->compare = wsh_record_value(&piece);
+        if (wsh_record_is_zero_copy(request->kind)) {
+            request->second = piece.a & WSH_RING_ADDRESS;
+            request->value = request->compare;
         }
     }
     return true;
@@ -139,22 +140,24 @@ static inline void wsh_record_stamp(struct wsh_ring *ring, uint64_t at, unsigned
 }
 
 /* Whole elements of a size that there is, within what an address can count. */
-static inline bool wsh_record_strides_are_sound(const struct wsh_ring_ask *ask)
+static inline bool wsh_record_strides_are_sound(const struct wsh_ring_request *request)
 {
-    size_t n = ask->len >> ask->op;
+    size_t n = request->len >> request->op;
 
-    return ask->op <= 4 && n && ask->len == n << ask->op && (n == 1 || ask->value <= WSH_RING_ADDRESS / n);
+    return request->op <= 4 && n && request->len == n << request->op &&
+           (n == 1 || request->value <= WSH_RING_ADDRESS / n);
 }
 
-static inline bool wsh_record_is_sound(const struct wsh_ring_ask *ask, uint64_t at)
+static inline bool wsh_record_is_sound(const struct wsh_ring_request *request, uint64_t at)
 {
-    bool strided = ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET;
+    bool strided = request->kind == WSH_RING_IPUT || request->kind == WSH_RING_IGET;
 
-    return ask->kind >= WSH_RING_PAD && ask->kind < WSH_RING_KINDS && ask->op < WSH_AMO_OPS &&
-           ask->positions && at % WSH_RING_PIECES + ask->positions <= WSH_RING_PIECES &&
-           (!strided || wsh_record_strides_are_sound(ask)) &&
-           (ask->kind != WSH_RING_GET_WORD || ask->len <= sizeof(uint64_t)) &&
-           (!wsh_record_is_zero_copy(ask->kind) || (ask->len && ask->len <= WSH_RING_ZERO_COPY_MAX));
+    return request->kind >= WSH_RING_PAD && request->kind < WSH_RING_KINDS && request->op < WSH_AMO_OPS &&
+           request->positions && at % WSH_RING_PIECES + request->positions <= WSH_RING_PIECES &&
+           (!strided || wsh_record_strides_are_sound(request)) &&
+           (request->kind != WSH_RING_GET_WORD || request->len <= sizeof(uint64_t)) &&
+           (!wsh_record_is_zero_copy(request->kind) ||
+            (request->len && request->len <= WSH_RING_ZERO_COPY_MAX));
 }
 
 #endif

@@ -21,21 +21,21 @@
 #define TURN 64
 #endif
 
-static int log_damaged(const struct wsh_ring_ask *ask)
+static int log_damaged(const struct wsh_ring_request *request)
 {
     wsh_error(
         "a record of device code is damaged (kind %d, op %d, %zu bytes): a kernel of the program may have "
         "written where it must not; try compute-sanitizer",
-        (int)ask->kind, (int)ask->op, ask->len);
+        (int)request->kind, (int)request->op, request->len);
     return -EPROTO;
 }
 
 /* An epoch later than all before begins with a fence, once the records before it have been started. */
-static int keep_order(struct wsh_consumer *consumer, const struct wsh_ring_ask *ask, uint32_t epoch)
+static int keep_order(struct wsh_consumer *consumer, const struct wsh_ring_request *request, uint32_t epoch)
 {
     const uint32_t half = (uint32_t)1 << (WSH_RING_EPOCH_BITS - 1);
     uint32_t later = (epoch - consumer->epoch) & WSH_RING_LOW(WSH_RING_EPOCH_BITS);
-    bool is_later = later && later < half, fences = is_later || ask->fenced;
+    bool is_later = later && later < half, fences = is_later || request->fenced;
     int rc = !fences ? 0 : consumer->n_aside ? -EAGAIN : consumer->ops->fence(consumer->arg);
 
     if (rc)
@@ -58,31 +58,31 @@ void wsh_consumer_hold(struct wsh_consumer *consumer)
 }
 
 /* Of a nonblocking zero-copy transfer only a quiet asks when it has ended. */
-static bool is_awaited(const struct wsh_ring_ask *ask)
+static bool is_awaited(const struct wsh_ring_request *request)
 {
-    return ask->answer || !wsh_record_is_zero_copy(ask->kind);
+    return request->answer || !wsh_record_is_zero_copy(request->kind);
 }
 
 /* `done` starts at 0: an operation that could not be started is started anew, a strided one continues behind *taken. */
 static int record_start(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring,
-                        struct wsh_ring_ask *ask, uint64_t at)
+                        struct wsh_ring_request *request, uint64_t at)
 {
     unsigned index = at % WSH_RING_PIECES;
-    struct wsh_place *place = &ring->place[index];
+    struct wsh_ring_slot *slot = &ring->slot[index];
 
-    if (!*ask->taken && (is_awaited(ask) || at == ring->started))
-        place->done.left = 0;
-    if (ask->kind == WSH_RING_PAD)
+    if (!*request->taken && (is_awaited(request) || at == ring->started))
+        slot->done.left = 0;
+    if (request->kind == WSH_RING_PAD)
         return 0;
-    if (ask->kind == WSH_RING_QUIET) {
+    if (request->kind == WSH_RING_QUIET) {
         wsh_consumer_hold(consumer);
         return 0;
     }
-    if (ask->kind == WSH_RING_PUT_WORD)
-        memcpy(ask->payload, &ask->value, sizeof ask->value);
-    if (ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_AMO)
-        ask->payload = &ring->word[index];
-    return consumer->ops->start(consumer->arg, ask, is_awaited(ask) ? &place->done : NULL);
+    if (request->kind == WSH_RING_PUT_WORD)
+        memcpy(request->payload, &request->value, sizeof request->value);
+    if (request->kind == WSH_RING_GET_WORD || request->kind == WSH_RING_AMO)
+        request->payload = &ring->word[index];
+    return consumer->ops->start(consumer->arg, request, is_awaited(request) ? &slot->done : NULL);
 }
 
 /* Release: partner is the acquire of whoever reads the payload. */
@@ -94,40 +94,40 @@ static void give_answer(struct wsh_consumer_ring *ring, uint64_t at)
 
     __atomic_store_n(&answer->a, WSH_RING_TAG(at) | (uint32_t)word, __ATOMIC_RELEASE);
     __atomic_store_n(&answer->b, WSH_RING_TAG(at) | word >> 32, __ATOMIC_RELEASE);
-    ring->place[index].state = WSH_PLACE_ANSWERED;
+    ring->slot[index].state = WSH_RING_SLOT_ANSWERED;
 }
 
 /* It was handed to a transport. */
-static void note_given(struct wsh_consumer_ring *ring, const struct wsh_ring_ask *ask, uint64_t at)
+static void note_given(struct wsh_consumer_ring *ring, const struct wsh_ring_request *request, uint64_t at)
 {
-    struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
+    struct wsh_ring_slot *slot = &ring->slot[at % WSH_RING_PIECES];
 
-    if (!is_awaited(ask))
+    if (!is_awaited(request))
         return;
-    place->state = ask->answer ? WSH_PLACE_DUE : WSH_PLACE_PLAIN;
-    if (ask->answer && wsh_done_is(&place->done))
+    slot->state = request->answer ? WSH_RING_SLOT_DUE : WSH_RING_SLOT_PLAIN;
+    if (request->answer && wsh_done_is(&slot->done))
         give_answer(ring, at);
-    else if (ask->answer)
+    else if (request->answer)
         ring->due[ring->n_due++] = (uint16_t)(at % WSH_RING_PIECES);
 }
 
 /* The ring goes on behind it. */
-static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_ask *ask, uint64_t at)
+static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_request *request, uint64_t at)
 {
-    struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
+    struct wsh_ring_slot *slot = &ring->slot[at % WSH_RING_PIECES];
 
-    place->n = (uint16_t)ask->positions;
-    if (!is_awaited(ask))
-        place->state = WSH_PLACE_PLAIN;
-    wsh_record_stamp(ring->ring, at, ask->pieces, place->n);
-    ring->started = at + place->n;
+    slot->n = (uint16_t)request->positions;
+    if (!is_awaited(request))
+        slot->state = WSH_RING_SLOT_PLAIN;
+    wsh_record_stamp(ring->ring, at, request->pieces, slot->n);
+    ring->started = at + slot->n;
     WSH_INVARIANT(ring->started - ring->freed <= WSH_RING_PIECES);
     ring->taken = 0;
 }
 
-static bool moves_data(const struct wsh_ring_ask *ask)
+static bool moves_data(const struct wsh_ring_request *request)
 {
-    return ask->kind != WSH_RING_PAD && ask->kind != WSH_RING_QUIET;
+    return request->kind != WSH_RING_PAD && request->kind != WSH_RING_QUIET;
 }
 
 /* Relaxed: a figure for reports, by any thread. */
@@ -136,16 +136,16 @@ static void count(uint64_t *figure, uint64_t n)
     __atomic_store_n(figure, *figure + n, __ATOMIC_RELAXED);
 }
 
-static void note_taken(struct wsh_consumer_stats *stats, const struct wsh_ring_ask *ask)
+static void note_taken(struct wsh_consumer_stats *stats, const struct wsh_ring_request *request)
 {
-    bool moves = moves_data(ask);
+    bool moves = moves_data(request);
 
-    if (ask->answer || ask->kind == WSH_RING_QUIET)
+    if (request->answer || request->kind == WSH_RING_QUIET)
         count(&stats->waits, 1);
     if (moves)
-        count(&stats->bytes, ask->len);
-    if (moves && !wsh_record_is_zero_copy(ask->kind))
-        count(&stats->copied, ask->len);
+        count(&stats->bytes, request->len);
+    if (moves && !wsh_record_is_zero_copy(request->kind))
+        count(&stats->copied, request->len);
 }
 
 /* Of the first n. */
@@ -154,31 +154,31 @@ static unsigned count_aside(const struct wsh_consumer *consumer, unsigned n, int
     unsigned count = 0;
 
     for (unsigned i = 0; i < n; i++)
-        count += consumer->aside[i].ask.pe == pe;
+        count += consumer->aside[i].request.pe == pe;
     return count;
 }
 
 /* Relaxed: for reports, by any thread. */
 static void aside_changed(struct wsh_consumer *consumer, unsigned n)
 {
-    __atomic_store_n(&consumer->waits_for, n ? consumer->aside[0].ask.pe : -1, __ATOMIC_RELAXED);
+    __atomic_store_n(&consumer->waits_for, n ? consumer->aside[0].request.pe : -1, __ATOMIC_RELAXED);
     __atomic_store_n(&consumer->n_aside, (uint16_t)n, __ATOMIC_RELAXED);
 }
 
 /* False: it cannot, and the ring waits. What is at a stride may have begun. */
 static bool step_aside(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring,
-                       const struct wsh_ring_ask *ask, uint64_t at)
+                       const struct wsh_ring_request *request, uint64_t at)
 {
     unsigned n = consumer->n_aside;
 
-    if (n == WSH_ASIDE || count_aside(consumer, n, ask->pe) >= WSH_ASIDE_PE || *ask->taken ||
-        ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET)
+    if (n == WSH_ASIDE || count_aside(consumer, n, request->pe) >= WSH_ASIDE_PE || *request->taken ||
+        request->kind == WSH_RING_IPUT || request->kind == WSH_RING_IGET)
         return false;
-    consumer->aside[n] = (struct wsh_aside){*ask, at, (uint16_t)(ring - consumer->ring)};
+    consumer->aside[n] = (struct wsh_aside){*request, at, (uint16_t)(ring - consumer->ring)};
     aside_changed(consumer, n + 1);
     WSH_INVARIANT(consumer->n_aside <= WSH_ASIDE);
-    WSH_INVARIANT(count_aside(consumer, consumer->n_aside, ask->pe) <= WSH_ASIDE_PE);
-    ring->place[at % WSH_RING_PIECES].state = WSH_PLACE_ASIDE; /* of what is awaited */
+    WSH_INVARIANT(count_aside(consumer, consumer->n_aside, request->pe) <= WSH_ASIDE_PE);
+    ring->slot[at % WSH_RING_PIECES].state = WSH_RING_SLOT_ASIDE; /* of what is awaited */
     return true;
 }
 
@@ -189,11 +189,11 @@ static int aside_start(struct wsh_consumer *consumer, struct wsh_aside *aside)
     size_t taken = 0;
     int rc;
 
-    aside->ask.taken = &taken;
-    rc = record_start(consumer, ring, &aside->ask, aside->at);
+    aside->request.taken = &taken;
+    rc = record_start(consumer, ring, &aside->request, aside->at);
     if (rc)
         return rc == -EAGAIN ? 0 : rc;
-    note_given(ring, &aside->ask, aside->at);
+    note_given(ring, &aside->request, aside->at);
     return 1;
 }
 
@@ -209,7 +209,7 @@ static int asides_start(struct wsh_consumer *consumer)
         struct wsh_aside *aside = &consumer->aside[i];
 
         if (rc >= 0)
-            rc = count_aside(consumer, kept, aside->ask.pe) ? 0 : aside_start(consumer, aside);
+            rc = count_aside(consumer, kept, aside->request.pe) ? 0 : aside_start(consumer, aside);
         if (rc <= 0)
             consumer->aside[kept++] = *aside;
     }
@@ -218,7 +218,7 @@ static int asides_start(struct wsh_consumer *consumer)
     return rc < 0 ? rc : kept != n;
 }
 
-/* The places up to `end` are free, as a sound producer has waited for. */
+/* The slots up to `end` are free, as a sound producer has waited for. */
 static bool is_free(const struct wsh_consumer_ring *ring, uint64_t end)
 {
     return end - ring->freed <= WSH_RING_PIECES;
@@ -228,7 +228,7 @@ static bool is_free(const struct wsh_consumer_ring *ring, uint64_t end)
 static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
 {
     uint64_t at = ring->started;
-    struct wsh_ring_ask ask;
+    struct wsh_ring_request request;
     uint32_t epoch;
     bool in_order;
     int rc;
@@ -237,27 +237,27 @@ static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring
         ring->stopped = true;
     if (consumer->holds && ring->stopped)
         return 0;
-    if (!wsh_record_see(ring->ring, at, &ask, &epoch)) {
+    if (!wsh_record_see(ring->ring, at, &request, &epoch)) {
         ring->stopped = true;
         return 0;
     }
-    if (!wsh_record_is_sound(&ask, at) || !is_free(ring, at + ask.positions))
-        return log_damaged(&ask);
-    ask.taken = &ring->taken;
-    rc = keep_order(consumer, &ask, epoch);
+    if (!wsh_record_is_sound(&request, at) || !is_free(ring, at + request.positions))
+        return log_damaged(&request);
+    request.taken = &ring->taken;
+    rc = keep_order(consumer, &request, epoch);
     in_order = !rc;
     if (in_order)
-        rc = moves_data(&ask) && count_aside(consumer, consumer->n_aside, ask.pe)
+        rc = moves_data(&request) && count_aside(consumer, consumer->n_aside, request.pe)
                  ? -EAGAIN
-                 : record_start(consumer, ring, &ask, at);
+                 : record_start(consumer, ring, &request, at);
     consumer->stats.refused += rc != 0;
-    if (rc && (rc != -EAGAIN || !in_order || !step_aside(consumer, ring, &ask, at)))
+    if (rc && (rc != -EAGAIN || !in_order || !step_aside(consumer, ring, &request, at)))
         return rc == -EAGAIN ? 0 : rc;
     consumer->stats.records++;
-    note_taken(&consumer->stats, &ask);
+    note_taken(&consumer->stats, &request);
     if (!rc)
-        note_given(ring, &ask, at);
-    note_started(ring, &ask, at);
+        note_given(ring, &request, at);
+    note_started(ring, &request, at);
     return 1;
 }
 
@@ -277,7 +277,7 @@ static int ring_take(struct wsh_consumer *consumer, struct wsh_consumer_ring *ri
     return rc < 0 ? rc : 1;
 }
 
-/* A place's position is between freed and started. */
+/* A slot's position is between freed and started. */
 static int ring_answer(struct wsh_consumer_ring *ring)
 {
     int moved = 0;
@@ -285,11 +285,11 @@ static int ring_answer(struct wsh_consumer_ring *ring)
     for (uint32_t i = 0; i < ring->n_due;) {
         uint16_t index = ring->due[i];
 
-        if (!wsh_done_is(&ring->place[index].done)) {
+        if (!wsh_done_is(&ring->slot[index].done)) {
             i++;
             continue;
         }
-        WSH_INVARIANT(ring->place[index].state == WSH_PLACE_DUE);
+        WSH_INVARIANT(ring->slot[index].state == WSH_RING_SLOT_DUE);
         ring->due[i] = ring->due[--ring->n_due];
         give_answer(ring, ring->freed + (index - ring->freed) % WSH_RING_PIECES);
         moved = 1;
@@ -305,20 +305,20 @@ static bool is_taken(const struct wsh_ring_piece *answer)
 
 static bool is_over(const struct wsh_consumer_ring *ring, uint64_t at)
 {
-    const struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
+    const struct wsh_ring_slot *slot = &ring->slot[at % WSH_RING_PIECES];
 
-    if (place->state == WSH_PLACE_DUE || place->state == WSH_PLACE_ASIDE || !wsh_done_is(&place->done))
+    if (slot->state == WSH_RING_SLOT_DUE || slot->state == WSH_RING_SLOT_ASIDE || !wsh_done_is(&slot->done))
         return false;
-    return place->state == WSH_PLACE_PLAIN || is_taken(&ring->ring->answer[at % WSH_RING_PIECES]);
+    return slot->state == WSH_RING_SLOT_PLAIN || is_taken(&ring->ring->answer[at % WSH_RING_PIECES]);
 }
 
 /* Release: partner is the producers' acquire of `freed`. */
-static int free_places(struct wsh_consumer_ring *ring)
+static int free_slots(struct wsh_consumer_ring *ring)
 {
     uint64_t before = ring->freed;
 
     while (ring->freed != ring->started && is_over(ring, ring->freed)) {
-        ring->freed += ring->place[ring->freed % WSH_RING_PIECES].n;
+        ring->freed += ring->slot[ring->freed % WSH_RING_PIECES].n;
         WSH_INVARIANT(ring->freed <= ring->started);
     }
     if (ring->freed == before)
@@ -398,7 +398,7 @@ int wsh_consumer_step(struct wsh_consumer *consumer)
     moved |= rings_complete(consumer);
     for (unsigned r = 0; r < consumer->n_rings; r++) {
         moved |= ring_answer(&consumer->ring[r]);
-        moved |= free_places(&consumer->ring[r]);
+        moved |= free_slots(&consumer->ring[r]);
     }
     return moved;
 }

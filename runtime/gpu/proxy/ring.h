@@ -10,7 +10,7 @@
 #include "transports/transport.h"
 
 /* A record, decoded. */
-struct wsh_ring_ask {
+struct wsh_ring_request {
     enum wsh_ring_kind kind;
     enum wsh_amo_op op;
     bool fenced, answer;
@@ -31,14 +31,19 @@ struct wsh_ring_ask {
  * and false may be given to a NIC together; 0 or final.
  */
 struct wsh_consumer_ops {
-    int (*start)(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done);
+    int (*start)(void *arg, const struct wsh_ring_request *request, struct wsh_done *done);
     int (*fence)(void *arg);
     size_t (*pending)(void *arg, bool awaited);
     int (*batch)(void *arg, bool begin);
 };
 
 /* ASIDE: taken, and not started yet. */
-enum wsh_place_state { WSH_PLACE_PLAIN, WSH_PLACE_DUE, WSH_PLACE_ANSWERED, WSH_PLACE_ASIDE };
+enum wsh_ring_slot_state {
+    WSH_RING_SLOT_PLAIN,
+    WSH_RING_SLOT_DUE,
+    WSH_RING_SLOT_ANSWERED,
+    WSH_RING_SLOT_ASIDE
+};
 
 /* Records that found no room and let others pass; of one PE at most. */
 #ifndef WSH_ASIDE
@@ -47,13 +52,13 @@ enum wsh_place_state { WSH_PLACE_PLAIN, WSH_PLACE_DUE, WSH_PLACE_ANSWERED, WSH_P
 #define WSH_ASIDE_PE (WSH_ASIDE / 8 ? WSH_ASIDE / 8 : 1)
 
 struct wsh_aside {
-    struct wsh_ring_ask ask;
+    struct wsh_ring_request request;
     uint64_t at;
     uint16_t ring;
 };
 
-/* What the consumer keeps of a record that it has started, at its first place. */
-struct wsh_place {
+/* What the consumer keeps of a record that it has started, at its first slot. */
+struct wsh_ring_slot {
     struct wsh_done done;
     uint16_t n; /* positions */
     uint8_t state;
@@ -66,8 +71,8 @@ struct wsh_consumer_ring {
     size_t taken;                  /* elements of the record at `started` */
     bool stopped;
     uint32_t n_due;
-    uint16_t due[WSH_RING_PIECES]; /* places whose answer is owed */
-    struct wsh_place place[WSH_RING_PIECES];
+    uint16_t due[WSH_RING_PIECES]; /* slots whose answer is owed */
+    struct wsh_ring_slot slot[WSH_RING_PIECES];
     uint64_t word[WSH_RING_PIECES]; /* results that travel with answers; apart, for most records have none */
 };
 
@@ -109,15 +114,15 @@ int wsh_consumer_step(struct wsh_consumer *consumer);
 void wsh_consumer_hold(struct wsh_consumer *consumer);
 
 /* What is there at this moment, for reports; by the consumer's thread. */
-struct wsh_consumer_view {
-    unsigned in_use; /* positions taken and not freed, of all rings */
-    unsigned owed;   /* answers */
-    unsigned parked; /* rings whose next record is there and is not taken yet */
-    unsigned aside;  /* records set aside, since their transport had no room */
-    int waits_for;   /* the PE of the oldest record set aside */
+struct wsh_consumer_snapshot {
+    unsigned in_use;   /* positions taken and not freed, of all rings */
+    unsigned owed;     /* answers */
+    unsigned deferred; /* rings whose next record is there and is not taken yet */
+    unsigned aside;    /* records set aside, since their transport had no room */
+    int waits_for;     /* the PE of the oldest record set aside */
 };
 
-struct wsh_consumer_view wsh_consumer_view(const struct wsh_consumer *consumer);
+struct wsh_consumer_snapshot wsh_consumer_snapshot(const struct wsh_consumer *consumer);
 
 /* By any thread: nothing is visible that was not taken, and all that was is complete. */
 bool wsh_rings_are_idle(const struct wsh_ring *rings, unsigned n);

@@ -18,7 +18,7 @@
 static void thread_report(struct wsh_proxy_thread *thread)
 {
     const struct wsh_consumer_stats *stats = &thread->consumer->stats;
-    struct wsh_consumer_view view = wsh_consumer_view(thread->consumer);
+    struct wsh_consumer_snapshot snapshot = wsh_consumer_snapshot(thread->consumer);
     double now = wsh_wait_now(), passed = now - thread->reported_at;
 
     wsh_log_write(
@@ -29,8 +29,8 @@ static void thread_report(struct wsh_proxy_thread *thread)
         "that found none (the first one at PE %d)%s; "
         "kernels have waited %llu times for a completion at another PE, the thread %llu times",
         thread->number, thread->proxy->n_threads, (unsigned long long)stats->records,
-        (double)(stats->records - thread->reported) / (passed > 0 ? passed : 1), view.in_use,
-        thread->proxy->each, view.owed, view.parked, view.aside, view.waits_for,
+        (double)(stats->records - thread->reported) / (passed > 0 ? passed : 1), snapshot.in_use,
+        thread->proxy->each, snapshot.owed, snapshot.deferred, snapshot.aside, snapshot.waits_for,
         thread->consumer->holds ? "; a quiet waits" : "", (unsigned long long)stats->waits,
         (unsigned long long)thread->ctx.drains);
     thread->reported = stats->records;

@@ -13,7 +13,7 @@
  */
 enum { ZERO_COPY_FROM = 512, ZERO_COPY_GET_FROM = 1, ZERO_COPY_WAITS_FROM = 32 << 10 };
 
-static void view_zero_copy(const struct wsh_job *job, struct wsh_device *device)
+static void state_zero_copy(const struct wsh_job *job, struct wsh_device *device)
 {
     device->zero_copy_segs = 0;
     for (int seg = 0; seg < WSH_DEVICE_SEGS; seg++)
@@ -24,11 +24,11 @@ static void view_zero_copy(const struct wsh_job *job, struct wsh_device *device)
     device->zero_copy_waits_from = ZERO_COPY_WAITS_FROM;
 }
 
-void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device)
+void wsh_proxy_device_state(const struct wsh_job *job, struct wsh_device *device)
 {
     const struct wsh_proxy *proxy = job->device.proxy;
 
-    view_zero_copy(job, device);
+    state_zero_copy(job, device);
     device->consumers = proxy ? (uint16_t)proxy->n_threads : 0;
     device->rings_each = proxy ? (uint16_t)proxy->each : 0;
     device->rings = proxy ? (uint64_t)(uintptr_t)proxy->rings : 0;

@@ -26,13 +26,13 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wsh_proxy *watched;       /* under lock; looked at without it as a hint */
 static struct wsh_proxy_life *gda_life; /* under lock */
-static double last_look;
+static double last_check;
 
 void wsh_proxy_watch_set(struct wsh_proxy *proxy)
 {
     pthread_mutex_lock(&lock);
     __atomic_store_n(&watched, proxy, __ATOMIC_RELAXED);
-    last_look = wsh_wait_now();
+    last_check = wsh_wait_now();
     pthread_mutex_unlock(&lock);
 }
 
@@ -114,10 +114,10 @@ void wsh_proxy_watch(void)
 
     if (!__atomic_load_n(&watched, __ATOMIC_RELAXED) || pthread_mutex_trylock(&lock))
         return;
-    passed = wsh_wait_now() - last_look;
+    passed = wsh_wait_now() - last_check;
     if (watched && passed >= WATCH_EVERY) {
         all_check(passed < PAUSE_MAX ? passed : PAUSE_MAX);
-        last_look += passed;
+        last_check += passed;
     }
     pthread_mutex_unlock(&lock);
 }

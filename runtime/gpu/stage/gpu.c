@@ -6,7 +6,7 @@
 
 int wsh_stage_gpu(struct wsh_stage *stage)
 {
-    int rc = stage->gpu ? 0 : stage->carrier->own(stage->carrier, WSH_SEG_HEAP, &stage->here);
+    int rc = stage->gpu ? 0 : stage->context->own(stage->context, WSH_SEG_HEAP, &stage->here);
 
     if (rc)
         wsh_error("this PE's own device memory is not reached by its host; list nvlink in SHMEM_TRANSPORTS");
@@ -16,7 +16,7 @@ int wsh_stage_gpu(struct wsh_stage *stage)
 }
 
 /* The GPU completes in order what it is given. */
-void wsh_stage_gpu_look(struct wsh_stage *stage)
+void wsh_stage_gpu_poll(struct wsh_stage *stage)
 {
     if (stage->landed != stage->issued)
         stage->landed = stage->issued - stage->gpu->tp->ops->pending(stage->gpu, -1);
@@ -26,7 +26,7 @@ void wsh_stage_gpu_look(struct wsh_stage *stage)
 int wsh_stage_gpu_probe(struct wsh_stage *stage)
 {
     struct wsh_stage_target own;
-    int rc = stage->carrier->own(stage->carrier, WSH_SEG_DEVICE, &own);
+    int rc = stage->context->own(stage->context, WSH_SEG_DEVICE, &own);
 
     if (!rc)
         rc = own.tctx->tp->ops->get(own.tctx, own.rmem, 0, stage->peers[stage->my_pe].box, 8, NULL);

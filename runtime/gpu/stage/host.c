@@ -14,44 +14,46 @@
 
 #include <shmem.h>
 
-/* The carrier's memory: at most CARRIER_BYTES for each peer, and at most 1/CARRIER_PART of the symmetric heap. */
-#define CARRIER_BYTES ((size_t)540 << 10)
-#define CARRIER_PART 8
+/*
+ * The staging context's memory: at most CARRIER_BYTES for each peer, and at most 1/CARRIER_PART of the symmetric heap.
+ */
+#define MEMORY_BYTES ((size_t)540 << 10)
+#define MEMORY_PART 8
 
 static int target_fill(const struct wsh_job *job, const struct wsh_rmem *rmem, struct wsh_stage_target *to)
 {
     if (!rmem)
         return -EHOSTUNREACH;
-    *to = (struct wsh_stage_target){rmem, job->carrier.ctx.tctx[rmem->tp->index]};
+    *to = (struct wsh_stage_target){rmem, job->stage_host.ctx.tctx[rmem->tp->index]};
     return 0;
 }
 
-static int carrier_reach(const struct wsh_stage_carrier *carrier, int pe, struct wsh_stage_target *to)
+static int context_reach(const struct wsh_stage_context *context, int pe, struct wsh_stage_target *to)
 {
-    const struct wsh_job *job = carrier->core;
+    const struct wsh_job *job = context->core;
 
     return target_fill(job, wsh_route_main(&job->routes, pe, WSH_SEG_HEAP), to);
 }
 
 /* The route of a transfer with device memory here, so that its transport copies host memory too. */
-static int carrier_own(const struct wsh_stage_carrier *carrier, enum wsh_seg seg, struct wsh_stage_target *to)
+static int context_own(const struct wsh_stage_context *context, enum wsh_seg seg, struct wsh_stage_target *to)
 {
-    const struct wsh_job *job = carrier->core;
+    const struct wsh_job *job = context->core;
 
     return target_fill(
         job, wsh_route(&job->routes, job->my_pe, (int)seg, WSH_LOCAL_DEVICE, WSH_ROUTE_TRANSFER), to);
 }
 
-int wsh_carrier_reserve(struct wsh_job *job)
+int wsh_stage_host_reserve(struct wsh_job *job)
 {
     const struct wsh_segment *heap = &job->heap.seg[WSH_SEG_HEAP];
-    size_t len = CARRIER_BYTES * (size_t)job->n_pes;
+    size_t len = MEMORY_BYTES * (size_t)job->n_pes;
     char *base;
 
     if (!wsh_hosts_are_many(job))
         return 0;
-    if (len > heap->len / CARRIER_PART)
-        len = heap->len / CARRIER_PART;
+    if (len > heap->len / MEMORY_PART)
+        len = heap->len / MEMORY_PART;
     base = wsh_heap_calloc(job, 1, len);
     if (!base) {
         wsh_error(
@@ -60,29 +62,29 @@ int wsh_carrier_reserve(struct wsh_job *job)
             len >> 10);
         return -ENOMEM;
     }
-    job->carrier.given = (struct wsh_stage_carrier){.base = base,
-                                                    .len = len,
-                                                    .off = (size_t)(base - heap->base),
-                                                    .gpu = &job->device.gpu,
-                                                    .reach = carrier_reach,
-                                                    .own = carrier_own,
-                                                    .core = job};
+    job->stage_host.given = (struct wsh_stage_context){.base = base,
+                                                       .len = len,
+                                                       .off = (size_t)(base - heap->base),
+                                                       .gpu = &job->device.gpu,
+                                                       .reach = context_reach,
+                                                       .own = context_own,
+                                                       .core = job};
     return 0;
 }
 
-void wsh_carrier_free(struct wsh_job *job)
+void wsh_stage_host_free(struct wsh_job *job)
 {
-    if (job->carrier.given.base)
-        wsh_heap_free(job, job->carrier.given.base);
-    job->carrier = (struct wsh_carrier){0};
+    if (job->stage_host.given.base)
+        wsh_heap_free(job, job->stage_host.given.base);
+    job->stage_host = (struct wsh_stage_host){0};
 }
 
-int wsh_carrier_warm(struct wsh_job *job)
+int wsh_stage_host_warm(struct wsh_job *job)
 {
     const struct wsh_target own = {wsh_route_main(&job->routes, job->my_pe, WSH_SEG_DEVICE), 0};
     struct wsh_done done = {0};
     char byte;
-    int rc = job->carrier.has_ctx ? wsh_get_start(&job->carrier.ctx, &own, &byte, 1, &done) : 0;
+    int rc = job->stage_host.has_ctx ? wsh_get_start(&job->stage_host.ctx, &own, &byte, 1, &done) : 0;
 
     return rc ? rc : wsh_op_wait(job, &done, "attaching the GPU");
 }
@@ -106,34 +108,34 @@ static int open_inbox(struct wsh_job *job)
         return -ENOMEM;
     }
     memset(inbox, 0, sizeof *inbox);
-    job->carrier.given.inbox = inbox;
+    job->stage_host.given.inbox = inbox;
     return 0;
 }
 
 static void close_inbox(struct wsh_job *job)
 {
-    if (!job->carrier.given.inbox || wsh_gpu_enter(&job->device.gpu))
+    if (!job->stage_host.given.inbox || wsh_gpu_enter(&job->device.gpu))
         return;
-    wsh_cuda_call(host_free, job->carrier.given.inbox);
+    wsh_cuda_call(host_free, job->stage_host.given.inbox);
     wsh_gpu_leave(&job->device.gpu);
-    job->carrier.given.inbox = NULL;
+    job->stage_host.given.inbox = NULL;
 }
 
-int wsh_carrier_open(struct wsh_job *job)
+int wsh_stage_host_open(struct wsh_job *job)
 {
-    int rc = job->carrier.given.base ? open_inbox(job) : 0;
+    int rc = job->stage_host.given.base ? open_inbox(job) : 0;
 
-    if (!rc && job->carrier.given.base) {
-        rc = wsh_ctx_init(&job->carrier.ctx, job, &job->world, SHMEM_CTX_SERIALIZED);
-        job->carrier.has_ctx = !rc;
+    if (!rc && job->stage_host.given.base) {
+        rc = wsh_ctx_init(&job->stage_host.ctx, job, &job->world, SHMEM_CTX_SERIALIZED);
+        job->stage_host.has_ctx = !rc;
     }
     return rc;
 }
 
-void wsh_carrier_close(struct wsh_job *job)
+void wsh_stage_host_close(struct wsh_job *job)
 {
-    if (job->carrier.has_ctx)
-        wsh_ctx_fini(&job->carrier.ctx);
-    job->carrier.has_ctx = false;
+    if (job->stage_host.has_ctx)
+        wsh_ctx_fini(&job->stage_host.ctx);
+    job->stage_host.has_ctx = false;
     close_inbox(job);
 }

@@ -8,12 +8,12 @@
 
 static size_t index_of(const struct wsh_stage *stage, uint64_t pos)
 {
-    return (size_t)(pos % stage->places);
+    return (size_t)(pos % stage->slots);
 }
 
-static char *place_of(const struct wsh_stage *stage, const struct wsh_stage_peer *peer, uint64_t pos)
+static char *slot_of(const struct wsh_stage *stage, const struct wsh_stage_peer *peer, uint64_t pos)
 {
-    return peer->box + wsh_stage_box_in(stage->places) + index_of(stage, pos) * WSH_STAGE_PLACE;
+    return peer->box + wsh_stage_box_in(stage->slots) + index_of(stage, pos) * WSH_STAGE_SLOT;
 }
 
 static bool is_inside(const struct wsh_stage *stage, unsigned seg, uint64_t off, uint64_t len)
@@ -29,9 +29,9 @@ static bool is_word(const struct wsh_stage_head *head)
 
 static bool is_sound(const struct wsh_stage *stage, const struct wsh_stage_head *head, uint64_t pos)
 {
-    size_t room = (size_t)head->places * WSH_STAGE_PLACE;
+    size_t room = (size_t)head->slots * WSH_STAGE_SLOT;
 
-    if (!head->places || index_of(stage, pos) + head->places > stage->places)
+    if (!head->slots || index_of(stage, pos) + head->slots > stage->slots)
         return false;
     if (head->kind == WSH_STAGE_PAD)
         return true;
@@ -64,7 +64,7 @@ static const struct wsh_rmem *own_segment(const struct wsh_stage *stage, unsigne
 {
     struct wsh_stage_target to;
 
-    return stage->carrier->own(stage->carrier, (enum wsh_seg)seg, &to) ? NULL : to.rmem;
+    return stage->context->own(stage->context, (enum wsh_seg)seg, &to) ? NULL : to.rmem;
 }
 
 static int apply_signal(struct wsh_stage *stage, const struct wsh_rmem *to, const struct wsh_stage_head *head,
@@ -101,7 +101,7 @@ static int apply_checked(struct wsh_stage *stage, struct wsh_stage_peer *peer, u
                          const struct wsh_stage_head *head)
 {
     struct wsh_stage_taken *taken = &peer->in[index_of(stage, pos)];
-    int rc = message_apply(stage, head, place_of(stage, peer, pos) + sizeof *head);
+    int rc = message_apply(stage, head, slot_of(stage, peer, pos) + sizeof *head);
 
     if (rc)
         return rc;
@@ -116,7 +116,7 @@ int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uin
 {
     struct wsh_stage_head head;
 
-    memcpy(&head, place_of(stage, peer, pos), sizeof head);
+    memcpy(&head, slot_of(stage, peer, pos), sizeof head);
     if (head.kind == WSH_STAGE_PAD || !is_sound(stage, &head, pos))
         return log_damaged(peer, &head);
     return apply_checked(stage, peer, pos, &head);
@@ -145,7 +145,7 @@ static int message_dispatch(struct wsh_stage *stage, struct wsh_stage_peer *peer
 
     if (rc)
         return rc;
-    wsh_stage_gpu_look(stage);
+    wsh_stage_gpu_poll(stage);
     switch (wsh_stage_inbox_dispatch(stage, head)) {
     case WSH_STAGE_BY_STREAM: return apply_checked(stage, peer, peer->taken, head);
     case WSH_STAGE_BY_KERNEL: return message_queue_item(stage, peer, head, payload);
@@ -158,27 +158,27 @@ static int message_take(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     uint64_t pos = peer->taken;
     size_t index = index_of(stage, pos);
-    char *place = place_of(stage, peer, pos);
+    char *slot = slot_of(stage, peer, pos);
     struct wsh_stage_head head;
     int rc = 0;
 
     if (wsh_stage_load(peer->box + WSH_STAGE_ARRIVED + index * 8) != pos + 1)
         return 0;
-    memcpy(&head, place, sizeof head);
+    memcpy(&head, slot, sizeof head);
     if (!is_sound(stage, &head, pos))
         return log_damaged(peer, &head);
     if (!peer->in)
-        peer->in = calloc(stage->places, sizeof *peer->in);
+        peer->in = calloc(stage->slots, sizeof *peer->in);
     if (!peer->in)
         return -ENOMEM;
     peer->in[index] = (struct wsh_stage_taken){
         .answer = head.kind == WSH_STAGE_GET || head.kind == WSH_STAGE_FETCH ? head.len : 0,
-        .places = head.places};
+        .slots = head.slots};
     if (head.kind != WSH_STAGE_PAD)
-        rc = message_dispatch(stage, peer, &head, place + sizeof head);
+        rc = message_dispatch(stage, peer, &head, slot + sizeof head);
     if (rc)
         return rc == -EAGAIN ? 0 : rc;
-    peer->taken += head.places;
+    peer->taken += head.slots;
     return 1;
 }
 
@@ -192,14 +192,14 @@ static int message_answer(struct wsh_stage *stage, struct wsh_stage_peer *peer, 
 {
     size_t index = index_of(stage, pos), payload = sizeof(struct wsh_stage_head);
     const struct wsh_sig answered = {peer->host.rmem,
-                                     peer->there + wsh_stage_box_answered(stage->places) + index * 8,
+                                     peer->there + wsh_stage_box_answered(stage->slots) + index * 8,
                                      WSH_AMO_SET, pos + 1};
-    size_t to = peer->there + wsh_stage_box_out(stage->places) + index * WSH_STAGE_PLACE + payload;
+    size_t to = peer->there + wsh_stage_box_out(stage->slots) + index * WSH_STAGE_SLOT + payload;
 
     wsh_order_leaves();
     return peer->host.tctx->tp->ops->put_signal(peer->host.tctx, peer->host.rmem, to,
-                                                place_of(stage, peer, pos) + payload, taken->answer,
-                                                &answered, &taken->answered);
+                                                slot_of(stage, peer, pos) + payload, taken->answer, &answered,
+                                                &taken->answered);
 }
 
 /* What the GPU has completed is answered. */
@@ -217,14 +217,14 @@ static int answer_ready(struct wsh_stage *stage, struct wsh_stage_peer *peer)
             rc = message_answer(stage, peer, peer->replied, taken);
         if (rc)
             return rc == -EAGAIN ? moved : rc;
-        peer->replied += taken->places;
+        peer->replied += taken->slots;
         moved = 1;
     }
     return moved;
 }
 
 /* And freed, once nobody reads the answer here any more. */
-static int free_places(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+static int free_slots(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     struct wsh_amo add = {WSH_AMO_ADD, 8, 0, 0};
     int rc;
@@ -234,7 +234,7 @@ static int free_places(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 
         if (!wsh_done_is(&taken->answered))
             break;
-        peer->freed += taken->places;
+        peer->freed += taken->slots;
     }
     add.operand = peer->freed - peer->credited;
     if (!add.operand)
@@ -255,12 +255,12 @@ int wsh_stage_in_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer)
     while ((rc = message_take(stage, peer)) > 0)
         moved = 1;
     if (rc >= 0 && peer->replied != peer->taken) {
-        wsh_stage_gpu_look(stage);
+        wsh_stage_gpu_poll(stage);
         rc = answer_ready(stage, peer);
     }
     if (rc < 0)
         return rc;
     moved |= rc;
-    rc = peer->credited != peer->replied ? free_places(stage, peer) : 0;
+    rc = peer->credited != peer->replied ? free_slots(stage, peer) : 0;
     return rc < 0 ? rc : moved | rc;
 }

@@ -12,7 +12,7 @@
 #include <time.h>
 
 /* Seconds that a message waits for a kernel to poll; a waiting kernel polls every few microseconds. */
-#define LOOK_S 30e-6
+#define POLL_S 30e-6
 #define ALONE_S 1e-3  /* Seconds without such a wait after no kernel polled. */
 #define STREAM_S 1e-3 /* The stream makes progress if it completed an operation within so many seconds. */
 #define PROBE_S 2e-3  /* Seconds after which a kernel copies, if the stream has not completed a probe. */
@@ -43,13 +43,13 @@ static double now_s(void)
 }
 
 /* Notes whether a kernel has looked since the last call. */
-static void note_looks(struct wsh_stage_inbox *in)
+static void note_polls(struct wsh_stage_inbox *in)
 {
-    uint64_t looks = __atomic_load_n(&in->shared->looks, __ATOMIC_RELAXED);
+    uint64_t polls = __atomic_load_n(&in->shared->polls, __ATOMIC_RELAXED);
 
-    if (looks == in->looks)
+    if (polls == in->polls)
         return;
-    in->looks = looks;
+    in->polls = polls;
     in->held_since = 0;
     in->alone_until = 0;
     in->awaited = true;
@@ -67,7 +67,7 @@ static bool needs_room(const struct wsh_stage_head *head)
 
 static bool is_short(const struct wsh_stage_inbox *in, const struct wsh_stage_head *head)
 {
-    size_t lanes = in->looks & WSH_INBOX_LANES;
+    size_t lanes = in->polls & WSH_INBOX_LANES;
 
     if (lanes == WARP_LANES || needs_room(head))
         return head->len <= LANE_BYTES * (lanes ? lanes : 1);
@@ -136,7 +136,7 @@ enum wsh_stage_dispatch wsh_stage_inbox_dispatch(struct wsh_stage *stage, const 
         return WSH_STAGE_BY_STREAM;
     if (in->closed)
         return WSH_STAGE_HELD;
-    note_looks(in);
+    note_polls(in);
     if (!is_short(in, head))
         return dispatch_long(stage);
     if (in->handed != in->pulled)
@@ -148,7 +148,7 @@ enum wsh_stage_dispatch wsh_stage_inbox_dispatch(struct wsh_stage *stage, const 
         return WSH_STAGE_BY_STREAM;
     if (!in->held_since)
         in->held_since = now;
-    if (now - in->held_since < LOOK_S)
+    if (now - in->held_since < POLL_S)
         return WSH_STAGE_HELD;
     in->held_since = 0;
     in->alone_until = now + ALONE_S;
@@ -194,10 +194,10 @@ void wsh_stage_inbox_queue(struct wsh_stage *stage, struct wsh_stage_peer *peer,
                            const struct wsh_rmem *signal, char *payload)
 {
     struct wsh_stage_inbox *in = &stage->inbox;
-    size_t place = in->handed % WSH_INBOX_ITEMS;
+    size_t slot = in->handed % WSH_INBOX_ITEMS;
 
-    item_fill(&in->shared->item[place], head, to, signal, payload);
-    in->from[place] = (struct wsh_stage_handed){peer, peer->taken};
+    item_fill(&in->shared->item[slot], head, to, signal, payload);
+    in->from[slot] = (struct wsh_stage_handed){peer, peer->taken};
     if (in->handed == in->pulled)
         in->since = 0;
     in->awaited = false;
@@ -272,7 +272,7 @@ int wsh_stage_inbox_progress(struct wsh_stage *stage)
         wsh_order_returns();
         in->pulled = pulled;
         in->since = 0;
-        note_looks(in);
+        note_polls(in);
         in->awaited = false; /* that was to pull; whoever still waits looks again */
         moved = 1;
     }

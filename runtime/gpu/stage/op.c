@@ -12,77 +12,79 @@
 
 static size_t part_max(const struct wsh_stage *stage)
 {
-    unsigned places = stage->places / 4 < WSH_STAGE_MESSAGE_MAX ? stage->places / 4 : WSH_STAGE_MESSAGE_MAX;
+    unsigned slots = stage->slots / 4 < WSH_STAGE_MESSAGE_MAX ? stage->slots / 4 : WSH_STAGE_MESSAGE_MAX;
 
-    return (size_t)places * WSH_STAGE_PLACE - sizeof(struct wsh_stage_head);
+    return (size_t)slots * WSH_STAGE_SLOT - sizeof(struct wsh_stage_head);
 }
 
 /* Adds as much as there is room for. 0: all of it; -EAGAIN: not all. */
-static int ask_push(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_stage_ask *ask)
+static int request_push(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                        struct wsh_stage_request *request)
 {
-    while (ask->at < ask->len) {
-        size_t left = ask->len - ask->at, len = left < part_max(stage) ? left : part_max(stage);
-        int rc = wsh_stage_out_add(stage, peer, ask, len);
+    while (request->at < request->len) {
+        size_t left = request->len - request->at, len = left < part_max(stage) ? left : part_max(stage);
+        int rc = wsh_stage_out_add(stage, peer, request, len);
 
         if (rc)
             return rc;
-        ask->at += len;
+        request->at += len;
     }
     return 0;
 }
 
-static void ask_park(struct wsh_stage_peer *peer, const struct wsh_stage_ask *ask)
+static void request_defer(struct wsh_stage_peer *peer, const struct wsh_stage_request *request)
 {
-    peer->parked = *ask;
-    peer->is_parked = true;
-    wsh_stage_owe(ask->done);
-    ask->ctx->n++;
-    ask->ctx->to[peer->pe].pending++;
+    peer->deferred = *request;
+    peer->is_deferred = true;
+    wsh_stage_owe(request->done);
+    request->ctx->n++;
+    request->ctx->to[peer->pe].pending++;
 }
 
-int wsh_stage_unpark(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+int wsh_stage_retry(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
-    struct wsh_stage_ask *ask = &peer->parked;
-    size_t before = ask->at;
-    int rc = ask_push(stage, peer, ask);
+    struct wsh_stage_request *request = &peer->deferred;
+    size_t before = request->at;
+    int rc = request_push(stage, peer, request);
 
     if (rc)
-        return rc == -EAGAIN ? ask->at != before : rc;
-    peer->is_parked = false;
-    wsh_stage_done(ask->done);
-    wsh_stage_settle(ask->ctx, peer->pe);
+        return rc == -EAGAIN ? request->at != before : rc;
+    peer->is_deferred = false;
+    wsh_stage_done(request->done);
+    wsh_stage_settle(request->ctx, peer->pe);
     return 1;
 }
 
-static int ask_begin(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_stage_ask *ask)
+static int request_begin(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                         struct wsh_stage_request *request)
 {
     int rc;
 
     if (!peer->out)
-        peer->out = calloc(stage->places, sizeof *peer->out);
+        peer->out = calloc(stage->slots, sizeof *peer->out);
     if (!peer->out)
         return -ENOMEM;
-    rc = peer->is_parked ? -EAGAIN : ask_push(stage, peer, ask);
-    if (rc == -EAGAIN && ask->at) {
-        ask_park(peer, ask);
+    rc = peer->is_deferred ? -EAGAIN : request_push(stage, peer, request);
+    if (rc == -EAGAIN && request->at) {
+        request_defer(peer, request);
         rc = 0;
     }
     return rc;
 }
 
-/* Sends at once what was built; this also frees places, which a later try may need. */
-static int ask_start(const struct wsh_rmem *rmem, struct wsh_stage_ask *ask)
+/* Sends at once what was built; this also frees slots, which a later try may need. */
+static int request_start(const struct wsh_rmem *rmem, struct wsh_stage_request *request)
 {
-    struct wsh_stage *stage = ask->ctx->stage;
+    struct wsh_stage *stage = request->ctx->stage;
     struct wsh_stage_peer *peer = &stage->peers[rmem->pe];
     int rc, moved;
 
     pthread_mutex_lock(&stage->lock);
-    rc = ask_begin(stage, peer, ask);
+    rc = request_begin(stage, peer, request);
     moved = !rc || rc == -EAGAIN ? wsh_stage_out_progress(stage, peer) : 0;
     pthread_mutex_unlock(&stage->lock);
     if (!rc)
-        ask->ctx->to[rmem->pe].fences = ask->ctx->fences;
+        request->ctx->to[rmem->pe].fences = request->ctx->fences;
     return moved < 0 ? moved : rc;
 }
 
@@ -96,89 +98,89 @@ int wsh_stage_fence(struct wsh_tctx *tctx)
 /* Memory that the program has allocated on the GPU itself counts too. */
 static bool is_on_gpu(struct wsh_tctx *tctx, const void *local)
 {
-    return wsh_gpu_may_hold(((struct wsh_stage_ctx *)tctx)->stage->carrier->gpu, local);
+    return wsh_gpu_may_hold(((struct wsh_stage_ctx *)tctx)->stage->context->gpu, local);
 }
 
-static struct wsh_stage_ask ask_for(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off,
-                                    enum wsh_stage_kind kind, struct wsh_done *done)
+static struct wsh_stage_request request_for(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off,
+                                            enum wsh_stage_kind kind, struct wsh_done *done)
 {
     struct wsh_stage_ctx *ctx = (struct wsh_stage_ctx *)tctx;
 
-    return (struct wsh_stage_ask){.kind = kind,
-                                  .ctx = ctx,
-                                  .done = done,
-                                  .fenced = ctx->to[rmem->pe].fences != ctx->fences,
-                                  .seg = rmem->seg,
-                                  .off = off};
+    return (struct wsh_stage_request){.kind = kind,
+                                      .ctx = ctx,
+                                      .done = done,
+                                      .fenced = ctx->to[rmem->pe].fences != ctx->fences,
+                                      .seg = rmem->seg,
+                                      .off = off};
 }
 
 int wsh_stage_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
                   struct wsh_done *done)
 {
-    struct wsh_stage_ask ask = ask_for(tctx, rmem, off, WSH_STAGE_PUT, done);
+    struct wsh_stage_request request = request_for(tctx, rmem, off, WSH_STAGE_PUT, done);
 
-    ask.local = (char *)src;
-    ask.len = len;
-    ask.on_gpu = len && is_on_gpu(tctx, src);
-    return len ? ask_start(rmem, &ask) : 0;
+    request.local = (char *)src;
+    request.len = len;
+    request.on_gpu = len && is_on_gpu(tctx, src);
+    return len ? request_start(rmem, &request) : 0;
 }
 
 int wsh_stage_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
                   struct wsh_done *done)
 {
-    struct wsh_stage_ask ask = ask_for(tctx, rmem, off, WSH_STAGE_GET, done);
+    struct wsh_stage_request request = request_for(tctx, rmem, off, WSH_STAGE_GET, done);
 
-    ask.local = dst;
-    ask.len = len;
-    ask.on_gpu = len && is_on_gpu(tctx, dst);
-    return len ? ask_start(rmem, &ask) : 0;
+    request.local = dst;
+    request.len = len;
+    request.on_gpu = len && is_on_gpu(tctx, dst);
+    return len ? request_start(rmem, &request) : 0;
 }
 
 int wsh_stage_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
                   void *result, struct wsh_done *done)
 {
-    struct wsh_stage_ask ask =
-        ask_for(tctx, rmem, off, result ? WSH_STAGE_FETCH : WSH_STAGE_AMO, result ? done : NULL);
+    struct wsh_stage_request request =
+        request_for(tctx, rmem, off, result ? WSH_STAGE_FETCH : WSH_STAGE_AMO, result ? done : NULL);
 
-    ask.local = result;
-    ask.len = ask.width = (uint8_t)amo->width;
-    ask.op = (uint8_t)amo->op;
-    ask.value = amo->operand;
-    ask.compare = amo->compare;
-    return ask_start(rmem, &ask);
+    request.local = result;
+    request.len = request.width = (uint8_t)amo->width;
+    request.op = (uint8_t)amo->op;
+    request.value = amo->operand;
+    request.compare = amo->compare;
+    return request_start(rmem, &request);
 }
 
 int wsh_stage_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                          size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
-    struct wsh_stage_ask ask = ask_for(tctx, rmem, off, WSH_STAGE_SIGNAL, done);
+    struct wsh_stage_request request = request_for(tctx, rmem, off, WSH_STAGE_SIGNAL, done);
     const struct wsh_amo amo = {sig->op, 8, sig->value, 0};
 
     if (!len)
         return wsh_stage_amo(tctx, sig->rmem, sig->off, &amo, NULL, NULL);
-    ask.local = (char *)src;
-    ask.len = len;
-    ask.on_gpu = is_on_gpu(tctx, src);
-    ask.op = (uint8_t)sig->op;
-    ask.value = sig->value;
-    ask.signal_seg = sig->rmem->seg;
-    ask.signal_off = sig->off;
-    return ask_start(rmem, &ask);
+    request.local = (char *)src;
+    request.len = len;
+    request.on_gpu = is_on_gpu(tctx, src);
+    request.op = (uint8_t)sig->op;
+    request.value = sig->value;
+    request.signal_seg = sig->rmem->seg;
+    request.signal_off = sig->off;
+    return request_start(rmem, &request);
 }
 
 int wsh_stage_signal_hold(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
                           struct wsh_done **hold)
 {
-    struct wsh_stage_ask ask = ask_for(tctx, sig->rmem, sig->off, WSH_STAGE_AMO, NULL);
-    struct wsh_stage *stage = ask.ctx->stage;
+    struct wsh_stage_request request = request_for(tctx, sig->rmem, sig->off, WSH_STAGE_AMO, NULL);
+    struct wsh_stage *stage = request.ctx->stage;
     struct wsh_stage_peer *peer = &stage->peers[sig->rmem->pe];
     int rc, moved;
 
-    ask.len = ask.width = 8;
-    ask.op = (uint8_t)sig->op;
-    ask.value = sig->value;
+    request.len = request.width = 8;
+    request.op = (uint8_t)sig->op;
+    request.value = sig->value;
     pthread_mutex_lock(&stage->lock);
-    rc = ask_begin(stage, peer, &ask);
+    rc = request_begin(stage, peer, &request);
     moved = rc == -EAGAIN ? wsh_stage_out_progress(stage, peer) : 0;
     if (!rc)
         *hold = wsh_stage_out_hold(stage, peer, done);
@@ -212,19 +214,19 @@ size_t wsh_stage_pending(struct wsh_tctx *tctx, int pe)
 static void messages_count(const struct wsh_stage *stage, const struct wsh_stage_peer *peer,
                            const struct wsh_stage_ctx *ctx, unsigned *n)
 {
-    const char *places = peer->box + wsh_stage_box_out(stage->places);
+    const char *slots = peer->box + wsh_stage_box_out(stage->slots);
 
     for (uint64_t pos = peer->tail; peer->out && pos != peer->head;) {
-        size_t index = (size_t)(pos % stage->places);
+        size_t index = (size_t)(pos % stage->slots);
         struct wsh_stage_head head;
 
-        memcpy(&head, places + index * WSH_STAGE_PLACE, sizeof head);
+        memcpy(&head, slots + index * WSH_STAGE_SLOT, sizeof head);
         if (peer->out[index].ctx == ctx && head.kind < WSH_STAGE_KINDS)
             n[head.kind]++;
-        pos += peer->out[index].places;
+        pos += peer->out[index].slots;
     }
-    if (peer->is_parked && peer->parked.ctx == ctx)
-        n[peer->parked.kind]++;
+    if (peer->is_deferred && peer->deferred.ctx == ctx)
+        n[peer->deferred.kind]++;
 }
 
 static void describe_peer(const struct wsh_stage *stage, const struct wsh_stage_peer *peer,

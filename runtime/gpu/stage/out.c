@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that go to a PE: built, sent, answered, and their places free again. */
+/* Messages that go to a PE: built, sent, answered, and their slots free again. */
 #include "runtime/gpu/stage/state.h"
 
 #include <stdlib.h>
 
 static unsigned index_of(const struct wsh_stage *stage, uint64_t pos)
 {
-    return (unsigned)(pos % stage->places);
+    return (unsigned)(pos % stage->slots);
 }
 
-static char *place_of(const struct wsh_stage *stage, const struct wsh_stage_peer *peer, uint64_t pos)
+static char *slot_of(const struct wsh_stage *stage, const struct wsh_stage_peer *peer, uint64_t pos)
 {
-    return peer->box + wsh_stage_box_out(stage->places) + (size_t)index_of(stage, pos) * WSH_STAGE_PLACE;
+    return peer->box + wsh_stage_box_out(stage->slots) + (size_t)index_of(stage, pos) * WSH_STAGE_SLOT;
 }
 
 static char *answer_of(const struct wsh_stage *stage, const struct wsh_stage_peer *peer, uint64_t pos)
 {
-    return place_of(stage, peer, pos) + sizeof(struct wsh_stage_head);
+    return slot_of(stage, peer, pos) + sizeof(struct wsh_stage_head);
 }
 
-static unsigned places_for(size_t len)
+static unsigned slots_for(size_t len)
 {
-    return (unsigned)((sizeof(struct wsh_stage_head) + len + WSH_STAGE_PLACE - 1) / WSH_STAGE_PLACE);
+    return (unsigned)((sizeof(struct wsh_stage_head) + len + WSH_STAGE_SLOT - 1) / WSH_STAGE_SLOT);
 }
 
 /* So that the next message does not cross the end. */
-static void places_pad(struct wsh_stage *stage, struct wsh_stage_peer *peer, unsigned n)
+static void slots_pad(struct wsh_stage *stage, struct wsh_stage_peer *peer, unsigned n)
 {
-    struct wsh_stage_head head = {.kind = WSH_STAGE_PAD, .places = (uint16_t)n};
+    struct wsh_stage_head head = {.kind = WSH_STAGE_PAD, .slots = (uint16_t)n};
 
-    memcpy(place_of(stage, peer, peer->head), &head, sizeof head);
-    peer->out[index_of(stage, peer->head)] = (struct wsh_stage_sent){.places = (uint16_t)n};
+    memcpy(slot_of(stage, peer, peer->head), &head, sizeof head);
+    peer->out[index_of(stage, peer->head)] = (struct wsh_stage_sent){.slots = (uint16_t)n};
     peer->head += n;
 }
 
 static bool make_room(struct wsh_stage *stage, struct wsh_stage_peer *peer, unsigned n)
 {
-    unsigned room = stage->places - (unsigned)(peer->head - peer->tail);
-    unsigned to_end = stage->places - index_of(stage, peer->head);
+    unsigned room = stage->slots - (unsigned)(peer->head - peer->tail);
+    unsigned to_end = stage->slots - index_of(stage, peer->head);
 
     if (n > to_end && room >= n + to_end)
-        places_pad(stage, peer, to_end);
+        slots_pad(stage, peer, to_end);
     return n <= to_end ? room >= n : room >= n + to_end;
 }
 
@@ -50,32 +50,32 @@ static bool has_payload(enum wsh_stage_kind kind)
 }
 
 /* The signal goes with the last part. */
-static void build_head(char *place, const struct wsh_stage_ask *ask, size_t len, unsigned places)
+static void build_head(char *slot, const struct wsh_stage_request *request, size_t len, unsigned slots)
 {
-    bool last = ask->at + len == ask->len;
+    bool last = request->at + len == request->len;
     struct wsh_stage_head head = {
-        .kind = (uint8_t)(ask->kind == WSH_STAGE_SIGNAL && !last ? WSH_STAGE_PUT : ask->kind),
-        .op = ask->op,
-        .width = ask->width,
-        .seg = (uint16_t)ask->seg,
-        .signal_op = ask->op,
-        .signal_seg = (uint16_t)ask->signal_seg,
-        .places = (uint16_t)places,
-        .fenced = ask->fenced,
+        .kind = (uint8_t)(request->kind == WSH_STAGE_SIGNAL && !last ? WSH_STAGE_PUT : request->kind),
+        .op = request->op,
+        .width = request->width,
+        .seg = (uint16_t)request->seg,
+        .signal_op = request->op,
+        .signal_seg = (uint16_t)request->signal_seg,
+        .slots = (uint16_t)slots,
+        .fenced = request->fenced,
         .len = (uint32_t)len,
-        .off = ask->off + ask->at,
-        .value = ask->value,
-        .compare = ask->compare,
-        .signal_off = ask->signal_off};
+        .off = request->off + request->at,
+        .value = request->value,
+        .compare = request->compare,
+        .signal_off = request->signal_off};
 
-    memcpy(place, &head, sizeof head);
+    memcpy(slot, &head, sizeof head);
 }
 
 /* Copies between the payload of a message and device memory of this PE. */
-static int copy_by_gpu(struct wsh_stage *stage, const char *place, char *local, size_t len, bool from_gpu,
+static int copy_by_gpu(struct wsh_stage *stage, const char *slot, char *local, size_t len, bool from_gpu,
                        struct wsh_done *done)
 {
-    size_t off = stage->carrier->off + (size_t)(place - stage->carrier->base);
+    size_t off = stage->context->off + (size_t)(slot - stage->context->base);
     int rc = wsh_stage_gpu(stage);
 
     if (!rc && from_gpu)
@@ -87,43 +87,43 @@ static int copy_by_gpu(struct wsh_stage *stage, const char *place, char *local, 
 }
 
 static int fill_payload(struct wsh_stage *stage, char *payload, struct wsh_stage_sent *sent,
-                        const struct wsh_stage_ask *ask, size_t len)
+                        const struct wsh_stage_request *request, size_t len)
 {
-    char *from = ask->local + ask->at;
+    char *from = request->local + request->at;
 
-    if (ask->on_gpu)
+    if (request->on_gpu)
         return copy_by_gpu(stage, payload, from, len, true, &sent->copied);
     memcpy(payload, from, len);
     return 0;
 }
 
-int wsh_stage_out_add(struct wsh_stage *stage, struct wsh_stage_peer *peer, const struct wsh_stage_ask *ask,
-                      size_t len)
+int wsh_stage_out_add(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                      const struct wsh_stage_request *request, size_t len)
 {
-    size_t follows = ask->kind == WSH_STAGE_AMO ? 0 : len;
-    unsigned n = places_for(follows);
+    size_t follows = request->kind == WSH_STAGE_AMO ? 0 : len;
+    unsigned n = slots_for(follows);
     struct wsh_stage_sent *sent;
     int rc = 0;
 
     if (!make_room(stage, peer, n))
         return -EAGAIN;
     sent = &peer->out[index_of(stage, peer->head)];
-    *sent = (struct wsh_stage_sent){.ctx = ask->ctx, .places = (uint16_t)n};
-    build_head(place_of(stage, peer, peer->head), ask, len, n);
-    if (has_payload(ask->kind)) {
+    *sent = (struct wsh_stage_sent){.ctx = request->ctx, .slots = (uint16_t)n};
+    build_head(slot_of(stage, peer, peer->head), request, len, n);
+    if (has_payload(request->kind)) {
         sent->len = (uint32_t)len;
-        rc = fill_payload(stage, answer_of(stage, peer, peer->head), sent, ask, len);
-        sent->done = ask->on_gpu ? ask->done : NULL;
-    } else if (ask->kind != WSH_STAGE_AMO) {
-        sent->into = ask->local + ask->at;
-        sent->on_gpu = ask->on_gpu;
-        sent->done = ask->done;
+        rc = fill_payload(stage, answer_of(stage, peer, peer->head), sent, request, len);
+        sent->done = request->on_gpu ? request->done : NULL;
+    } else if (request->kind != WSH_STAGE_AMO) {
+        sent->into = request->local + request->at;
+        sent->on_gpu = request->on_gpu;
+        sent->done = request->done;
     }
     if (rc)
         return rc;
     wsh_stage_owe(sent->done);
-    ask->ctx->n++;
-    ask->ctx->to[peer->pe].pending++;
+    request->ctx->n++;
+    request->ctx->to[peer->pe].pending++;
     peer->head += n;
     return 0;
 }
@@ -144,13 +144,13 @@ void wsh_stage_out_drop(struct wsh_stage *stage, struct wsh_stage_peer *peer, st
 {
     struct wsh_stage_sent *sent =
         (struct wsh_stage_sent *)(void *)((char *)held - offsetof(struct wsh_stage_sent, copied));
-    struct wsh_stage_head head = {.kind = WSH_STAGE_PAD, .places = 1};
+    struct wsh_stage_head head = {.kind = WSH_STAGE_PAD, .slots = 1};
     size_t index = (size_t)(sent - peer->out);
 
     wsh_stage_done(sent->done);
     wsh_stage_settle(sent->ctx, peer->pe);
-    *sent = (struct wsh_stage_sent){.copied = sent->copied, .places = 1};
-    memcpy(peer->box + wsh_stage_box_out(stage->places) + index * WSH_STAGE_PLACE, &head, sizeof head);
+    *sent = (struct wsh_stage_sent){.copied = sent->copied, .slots = 1};
+    memcpy(peer->box + wsh_stage_box_out(stage->slots) + index * WSH_STAGE_SLOT, &head, sizeof head);
     if (index == index_of(stage, peer->head - 1))
         peer->head--;
 }
@@ -165,7 +165,7 @@ static int send_message(struct wsh_stage *stage, struct wsh_stage_peer *peer, ui
     wsh_order_leaves();
     return peer->host.tctx->tp->ops->put_signal(
         peer->host.tctx, peer->host.rmem,
-        peer->there + wsh_stage_box_in(stage->places) + index * WSH_STAGE_PLACE, place_of(stage, peer, pos),
+        peer->there + wsh_stage_box_in(stage->slots) + index * WSH_STAGE_SLOT, slot_of(stage, peer, pos),
         sizeof(struct wsh_stage_head) + sent->len, &arrived, &sent->carried);
 }
 
@@ -187,7 +187,7 @@ static int send_ready(struct wsh_stage *stage, struct wsh_stage_peer *peer)
             wsh_stage_done(sent->done);
             sent->done = NULL;
         }
-        peer->sent += sent->places;
+        peer->sent += sent->slots;
         moved = 1;
     }
     return moved;
@@ -200,7 +200,7 @@ static int take_answer(struct wsh_stage *stage, struct wsh_stage_peer *peer, uin
     char *from = answer_of(stage, peer, pos);
     struct wsh_stage_head head;
 
-    memcpy(&head, place_of(stage, peer, pos), sizeof head);
+    memcpy(&head, slot_of(stage, peer, pos), sizeof head);
     if (sent->on_gpu)
         return copy_by_gpu(stage, from, sent->into, head.len, false, &sent->copied);
     memcpy(sent->into, from, head.len);
@@ -211,7 +211,7 @@ static int take_answer(struct wsh_stage *stage, struct wsh_stage_peer *peer, uin
 
 static int take_answers(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
-    const char *words = peer->box + wsh_stage_box_answered(stage->places);
+    const char *words = peer->box + wsh_stage_box_answered(stage->slots);
     int moved = 0;
 
     while (peer->answered != peer->sent) {
@@ -225,14 +225,14 @@ static int take_answers(struct wsh_stage *stage, struct wsh_stage_peer *peer)
             rc = take_answer(stage, peer, pos, sent);
         if (rc)
             return rc == -EAGAIN ? moved : rc;
-        peer->answered += sent->places;
+        peer->answered += sent->slots;
         moved = 1;
     }
     return moved;
 }
 
 /* Frees slots: those that the PE has freed are complete there; those that nobody here uses any more are free here. */
-static int places_retire(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+static int slots_retire(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     uint64_t credit = wsh_stage_load(peer->box + WSH_STAGE_CREDIT);
     int moved = 0;
@@ -240,12 +240,12 @@ static int places_retire(struct wsh_stage *stage, struct wsh_stage_peer *peer)
     while (peer->tail != peer->answered) {
         struct wsh_stage_sent *sent = &peer->out[index_of(stage, peer->tail)];
 
-        if (credit < peer->tail + sent->places || !wsh_done_is(&sent->carried) || !wsh_done_is(&sent->copied))
+        if (credit < peer->tail + sent->slots || !wsh_done_is(&sent->carried) || !wsh_done_is(&sent->copied))
             break;
         wsh_stage_done(sent->done);
         if (sent->ctx)
             wsh_stage_settle(sent->ctx, peer->pe);
-        peer->tail += sent->places;
+        peer->tail += sent->slots;
         moved = 1;
     }
     return moved;
@@ -255,7 +255,7 @@ int wsh_stage_out_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     int moved = 0, rc;
 
-    if (peer->head == peer->tail && !peer->is_parked)
+    if (peer->head == peer->tail && !peer->is_deferred)
         return 0;
     rc = send_ready(stage, peer);
     if (rc >= 0) {
@@ -263,10 +263,10 @@ int wsh_stage_out_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer)
         rc = take_answers(stage, peer);
     }
     if (rc >= 0)
-        rc = moved | rc | places_retire(stage, peer);
-    if (rc >= 0 && peer->is_parked) {
+        rc = moved | rc | slots_retire(stage, peer);
+    if (rc >= 0 && peer->is_deferred) {
         moved = rc;
-        rc = wsh_stage_unpark(stage, peer);
+        rc = wsh_stage_retry(stage, peer);
         if (rc > 0)
             rc = send_ready(stage, peer);
         rc = rc < 0 ? rc : rc | moved;

@@ -12,7 +12,7 @@
 
 /* What a PE publishes for its peers: where its boxes are, and how large. */
 struct address_blob {
-    uint32_t version, places;
+    uint32_t version, slots;
     uint64_t off;
 };
 
@@ -21,12 +21,12 @@ struct mem_blob {
     uint64_t len;
 };
 
-static int log_no_room(const struct wsh_stage_carrier *carrier, int n_pes)
+static int log_no_room(const struct wsh_stage_context *context, int n_pes)
 {
     wsh_error(
         "device memory of PEs on other hosts is reached through host memory, of which there are only %zu KiB "
         "for %d PEs: set SHMEM_SYMMETRIC_SIZE to more, or leave stage out of SHMEM_TRANSPORTS",
-        carrier->len >> 10, n_pes);
+        context->len >> 10, n_pes);
     return -ENOMEM;
 }
 
@@ -44,33 +44,33 @@ static void stage_close(struct wsh_tp *tp)
     free(stage);
 }
 
-static void stage_init(struct wsh_stage *stage, const struct wsh_stage_carrier *carrier, int my_pe, int n_pes)
+static void stage_init(struct wsh_stage *stage, const struct wsh_stage_context *context, int my_pe, int n_pes)
 {
-    stage->carrier = carrier;
-    stage->inbox.shared = carrier->inbox;
+    stage->context = context;
+    stage->inbox.shared = context->inbox;
     stage->my_pe = my_pe;
     stage->n_pes = n_pes;
-    stage->places = wsh_stage_box_places(carrier->len, n_pes);
+    stage->slots = wsh_stage_box_slots(context->len, n_pes);
     pthread_mutex_init(&stage->lock, NULL);
     stage->peers = calloc((size_t)n_pes, sizeof *stage->peers);
     for (int pe = 0; stage->peers && pe < n_pes; pe++) {
         stage->peers[pe].pe = pe;
-        stage->peers[pe].box = carrier->base + wsh_stage_box_len(stage->places) * (size_t)pe;
+        stage->peers[pe].box = context->base + wsh_stage_box_len(stage->slots) * (size_t)pe;
     }
 }
 
-int wsh_stage_open(const struct wsh_stage_carrier *carrier, int my_pe, int n_pes, struct wsh_tp **tp)
+int wsh_stage_open(const struct wsh_stage_context *context, int my_pe, int n_pes, struct wsh_tp **tp)
 {
     struct wsh_stage *stage;
 
-    if (!carrier->base)
+    if (!context->base)
         return -ENODEV;
-    if (!wsh_stage_box_places(carrier->len, n_pes))
-        return log_no_room(carrier, n_pes);
+    if (!wsh_stage_box_slots(context->len, n_pes))
+        return log_no_room(context, n_pes);
     stage = calloc(1, sizeof *stage);
     if (!stage)
         return -ENOMEM;
-    stage_init(stage, carrier, my_pe, n_pes);
+    stage_init(stage, context, my_pe, n_pes);
     if (!stage->peers) {
         stage_close(&stage->tp);
         return -ENOMEM;
@@ -82,7 +82,7 @@ int wsh_stage_open(const struct wsh_stage_carrier *carrier, int my_pe, int n_pes
 static int stage_address(struct wsh_tp *tp, void *blob, size_t *len)
 {
     const struct wsh_stage *stage = (const struct wsh_stage *)tp;
-    const struct address_blob out = {WSH_STAGE_VERSION, stage->places, stage->carrier->off};
+    const struct address_blob out = {WSH_STAGE_VERSION, stage->slots, stage->context->off};
 
     memcpy(blob, &out, sizeof out);
     *len = sizeof out;
@@ -102,12 +102,12 @@ static int connect_peer(struct wsh_stage *stage, struct wsh_stage_peer *peer, co
     if (!len)
         return 0;
     memcpy(&in, blob, len == sizeof in ? sizeof in : 0);
-    if (in.version != WSH_STAGE_VERSION || in.places != stage->places)
+    if (in.version != WSH_STAGE_VERSION || in.slots != stage->slots)
         return blob_refuse(peer->pe, "address");
-    peer->there = in.off + wsh_stage_box_len(stage->places) * (size_t)stage->my_pe;
-    peer->reached = !stage->carrier->reach(stage->carrier, peer->pe, &peer->host);
+    peer->there = in.off + wsh_stage_box_len(stage->slots) * (size_t)stage->my_pe;
+    peer->reached = !stage->context->reach(stage->context, peer->pe, &peer->host);
     if (peer->reached &&
-        (in.off > peer->host.rmem->len || stage->carrier->len > peer->host.rmem->len - in.off))
+        (in.off > peer->host.rmem->len || stage->context->len > peer->host.rmem->len - in.off))
         return blob_refuse(peer->pe, "address");
     return 0;
 }

@@ -5,7 +5,7 @@
  * target's kernels or stream apply them.
  *
  * To contexts, fences, quiet and reports it is a transport like any other, with the operations of transport.h. The core
- * opens it (route/open.c), not the registry: it stands on the core's own routes, which reach it as a *carrier*.
+ * opens it (route/open.c), not the registry: it stands on the core's own routes, which reach it as a *staging context*.
  */
 #ifndef WSH_STAGE_H
 #define WSH_STAGE_H
@@ -15,17 +15,17 @@
 struct wsh_gpu;
 struct wsh_inbox;
 
-/* Memory as the carrier's transport reaches it, and that transport's part of staging's own context. */
+/* Memory as the staging context's transport reaches it, and that transport's part of staging's own context. */
 struct wsh_stage_target {
     const struct wsh_rmem *rmem;
     struct wsh_tctx *tctx;
 };
 
 /*
- * The carrier that staging uses. Valid until staging is closed. Both functions: -EHOSTUNREACH, not logged, where no
- * transport reaches the memory.
+ * The staging context that staging uses. Valid until staging is closed. Both functions: -EHOSTUNREACH, not logged,
+ * where no transport reaches the memory.
  */
-struct wsh_stage_carrier {
+struct wsh_stage_context {
     char *base; /* host memory for staging alone, zero when it opens */
     size_t len; /* bytes of it, the same on all PEs */
     size_t off; /* offset of `base` in WSH_SEG_HEAP */
@@ -33,17 +33,17 @@ struct wsh_stage_carrier {
     struct wsh_inbox
         *inbox; /* from which kernels pull what has come, zero when it opens; NULL: they do not */
     /* From connect on: host memory (WSH_SEG_HEAP) of `pe`. */
-    int (*reach)(const struct wsh_stage_carrier *carrier, int pe, struct wsh_stage_target *to);
+    int (*reach)(const struct wsh_stage_context *context, int pe, struct wsh_stage_target *to);
     /* From the first operation on: segment `seg` of this PE, by the GPU's stream, which keeps all in order. */
-    int (*own)(const struct wsh_stage_carrier *carrier, enum wsh_seg seg, struct wsh_stage_target *to);
+    int (*own)(const struct wsh_stage_context *context, enum wsh_seg seg, struct wsh_stage_target *to);
     void *core; /* for both */
 };
 
 /* Its operations, without NULL slots; `open` is the function below. */
 const struct wsh_tp_ops *wsh_stage_ops(void);
 
-/* -ENODEV: there is no carrier, which is not an error; or a logged error. */
-int wsh_stage_open(const struct wsh_stage_carrier *carrier, int my_pe, int n_pes, struct wsh_tp **tp);
+/* -ENODEV: there is no staging context, which is not an error; or a logged error. */
+int wsh_stage_open(const struct wsh_stage_context *context, int my_pe, int n_pes, struct wsh_tp **tp);
 
 /*
  * A signal behind data that go by another transport: it leaves in its turn, once *hold, which begins at 1, is 0. The

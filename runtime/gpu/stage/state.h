@@ -13,7 +13,7 @@
 struct wsh_stage_ctx;
 
 /* What the core asks for, and how much of it has gone into messages. */
-struct wsh_stage_ask {
+struct wsh_stage_request {
     enum wsh_stage_kind kind;
     struct wsh_stage_ctx *ctx;
     struct wsh_done *done;
@@ -29,7 +29,7 @@ struct wsh_stage_ask {
     size_t signal_off;
 };
 
-/* A message to a PE, by its first place. */
+/* A message to a PE, by its first slot. */
 struct wsh_stage_sent {
     struct wsh_done carried; /* 0: nobody reads it any more */
     struct wsh_done
@@ -38,18 +38,18 @@ struct wsh_stage_sent {
     struct wsh_stage_ctx *ctx;
     char *into; /* where the answer goes, or NULL */
     bool on_gpu;
-    uint16_t places;
+    uint16_t slots;
     uint32_t len; /* of what follows the head, in the message */
 };
 
-/* A message from a PE, by its first place. */
+/* A message from a PE, by its first slot. */
 struct wsh_stage_taken {
     uint64_t
         number; /* of the stream's operation, or of the item in the inbox; what is neither has the last one's */
     bool by_kernel;
     struct wsh_done answered;
     uint32_t answer; /* bytes, 0: none */
-    uint16_t places;
+    uint16_t slots;
 };
 
 struct wsh_stage_peer {
@@ -59,11 +59,11 @@ struct wsh_stage_peer {
     size_t there;                 /* offset in it of that PE's box for messages of this one */
     char *box;                    /* this PE's box for messages of that one */
 
-    /* Positions: messages are built up to head, sent, answered, and their places free again up to tail. */
+    /* Positions: messages are built up to head, sent, answered, and their slots free again up to tail. */
     uint64_t head, sent, answered, tail;
-    struct wsh_stage_sent *out;  /* [places]; NULL: none so far */
-    struct wsh_stage_ask parked; /* the deferred operation: later ones to this PE come behind it */
-    bool is_parked;
+    struct wsh_stage_sent *out;        /* [slots]; NULL: none so far */
+    struct wsh_stage_request deferred; /* the deferred operation: later ones to this PE come behind it */
+    bool is_deferred;
 
     /* Positions: messages are taken up to `taken`, answered, freed; credit is given for those up to `credited`. */
     uint64_t taken, replied, freed, credited;
@@ -83,7 +83,7 @@ struct wsh_stage_handed {
 struct wsh_stage_inbox {
     struct wsh_inbox *shared; /* NULL: there is none */
     uint64_t handed, pulled, taken_back;
-    uint64_t looks; /* as last seen */
+    uint64_t polls; /* as last seen */
     bool awaited;   /* a kernel has polled since an item was last handed over or pulled */
     bool closed;    /* items that were not pulled go back to the stream */
     uint64_t back;  /* items up to this one have gone back */
@@ -98,8 +98,8 @@ struct wsh_stage_inbox {
 struct wsh_stage {
     struct wsh_tp tp;
     int my_pe, n_pes;
-    const struct wsh_stage_carrier *carrier;
-    unsigned places;
+    const struct wsh_stage_context *context;
+    unsigned slots;
     size_t lens[WSH_SEGS]; /* of this PE's memory */
     bool connected;
     pthread_mutex_t lock;
@@ -140,11 +140,11 @@ void wsh_stage_describe(struct wsh_tctx *tctx, char *text, size_t size);
 /* All that follows: with the lock held. > 0: did something; 0: nothing to do; < 0: final. */
 
 /* stage/op.c: makes messages of the deferred operation, as far as there is room. */
-int wsh_stage_unpark(struct wsh_stage *stage, struct wsh_stage_peer *peer);
+int wsh_stage_retry(struct wsh_stage *stage, struct wsh_stage_peer *peer);
 
 /* stage/out.c: messages to a PE. add: the next `len` bytes of what is asked; 0, -EAGAIN: no room, or a final error. */
-int wsh_stage_out_add(struct wsh_stage *stage, struct wsh_stage_peer *peer, const struct wsh_stage_ask *ask,
-                      size_t len);
+int wsh_stage_out_add(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                      const struct wsh_stage_request *request, size_t len);
 int wsh_stage_out_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer);
 /* The message just added, one without payload, stays until its `copied`, which this sets to 1, is 0; takes it back. */
 struct wsh_done *wsh_stage_out_hold(struct wsh_stage *stage, struct wsh_stage_peer *peer,
@@ -156,7 +156,7 @@ int wsh_stage_in_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer);
 int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos);
 
 /*
- * stage/inbox.c: messages that kernels apply. dispatch: of the next message, after wsh_stage_gpu_look; a held one is
+ * stage/inbox.c: messages that kernels apply. dispatch: of the next message, after wsh_stage_gpu_poll; a held one is
  * asked for again. queue: where a kernel is to apply it: the one at peer->taken, whose memory is `to`, and `signal`
  * where it brings one.
  */
@@ -174,7 +174,7 @@ void wsh_stage_inbox_say(const struct wsh_stage *stage);
  * shows whether the stream makes progress.
  */
 int wsh_stage_gpu(struct wsh_stage *stage);
-void wsh_stage_gpu_look(struct wsh_stage *stage);
+void wsh_stage_gpu_poll(struct wsh_stage *stage);
 int wsh_stage_gpu_probe(struct wsh_stage *stage);
 
 static inline void wsh_stage_settle(struct wsh_stage_ctx *ctx, int pe)

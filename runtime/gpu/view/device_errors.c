@@ -10,28 +10,28 @@
 
 #include <pthread.h>
 
-/* Held by the watch thread while it looks: other threads look only while the view cannot go. */
+/* Held by the watch thread while it looks: other threads look only while the device state cannot go. */
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static __attribute__((noinline)) void log_hung(struct wsh_view *view)
+static __attribute__((noinline)) void log_hung(struct wsh_device_state *state)
 {
     char text[512];
 
-    if (!__atomic_load_n(&view->pinned->report.hang.state, __ATOMIC_ACQUIRE) ||
-        __atomic_exchange_n(&view->hang_logged, true, __ATOMIC_RELAXED))
+    if (!__atomic_load_n(&state->pinned->report.hang.state, __ATOMIC_ACQUIRE) ||
+        __atomic_exchange_n(&state->hang_logged, true, __ATOMIC_RELAXED))
         return;
-    wsh_report_text(&view->pinned->report.hang, view->job->n_pes, text, sizeof text);
+    wsh_report_text(&state->pinned->report.hang, state->job->n_pes, text, sizeof text);
     wsh_warn("%s", text);
     wsh_notes_log();
 }
 
-static __attribute__((cold, noinline)) int log_refused(struct wsh_view *view)
+static __attribute__((cold, noinline)) int log_refused(struct wsh_device_state *state)
 {
-    const struct wsh_device_record *record = &view->pinned->report.error;
+    const struct wsh_device_record *record = &state->pinned->report.error;
     char text[512];
 
-    if (!__atomic_exchange_n(&view->error_logged, true, __ATOMIC_RELAXED)) {
-        wsh_report_text(record, view->job->n_pes, text, sizeof text);
+    if (!__atomic_exchange_n(&state->error_logged, true, __ATOMIC_RELAXED)) {
+        wsh_report_text(record, state->job->n_pes, text, sizeof text);
         wsh_error("%s", text);
         wsh_notes_log();
     }
@@ -40,32 +40,34 @@ static __attribute__((cold, noinline)) int log_refused(struct wsh_view *view)
     return -EIO;
 }
 
-/* Acquire: partners are the release by which device code ends a record, and wsh_view_set's of the view. */
-int wsh_view_look(const struct wsh_job *job)
+/*
+ * Acquire: partners are the release by which device code ends a record, and wsh_device_state_set's of the device state.
+ */
+int wsh_device_errors_poll(const struct wsh_job *job)
 {
-    struct wsh_view *view = __atomic_load_n(&job->device.view, __ATOMIC_ACQUIRE);
+    struct wsh_device_state *state = __atomic_load_n(&job->device.state, __ATOMIC_ACQUIRE);
 
-    if (!view)
+    if (!state)
         return 0;
-    log_hung(view);
-    if (wsh_likely(!__atomic_load_n(&view->pinned->report.error.state, __ATOMIC_ACQUIRE)))
+    log_hung(state);
+    if (wsh_likely(!__atomic_load_n(&state->pinned->report.error.state, __ATOMIC_ACQUIRE)))
         return 0;
-    return log_refused(view);
+    return log_refused(state);
 }
 
-int wsh_view_watch(const struct wsh_job *job)
+int wsh_device_errors_watch(const struct wsh_job *job)
 {
     int rc;
 
     pthread_mutex_lock(&watch_lock);
-    rc = wsh_view_look(job);
+    rc = wsh_device_errors_poll(job);
     pthread_mutex_unlock(&watch_lock);
     return rc;
 }
 
-void wsh_view_set(struct wsh_job *job, struct wsh_view *view)
+void wsh_device_state_set(struct wsh_job *job, struct wsh_device_state *state)
 {
     pthread_mutex_lock(&watch_lock);
-    __atomic_store_n(&job->device.view, view, __ATOMIC_RELEASE); /* partner: wsh_view_look */
+    __atomic_store_n(&job->device.state, state, __ATOMIC_RELEASE); /* partner: wsh_device_errors_poll */
     pthread_mutex_unlock(&watch_lock);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gives modules that a program loads by the driver API the view: those that have one or several (device/view/view.cuh
- * says under which names), or none. Modules that come before the GPU is attached wait here.
+ * Gives modules that a program loads by the driver API the device state: those that have one or several
+ * (device/view/view.cuh says under which names), or none. Modules that come before the GPU is attached wait here.
  */
 #include "runtime/gpu/host.h"
 #include "runtime/gpu/view/state.h"
@@ -22,10 +22,11 @@ struct waiting {
 /* Behind the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting *waiting;
-static bool complete; /* the job's view */
+static bool complete; /* the job's device state */
 
-/* One view, by its name. *filled counts it. 0, also where there is none, or a logged error. */
-static int view_fill(const struct wsh_view *view, wsh_cu_module module, const char *name, int *filled)
+/* One device state, by its name. *filled counts it. 0, also where there is none, or a logged error. */
+static int state_fill(const struct wsh_device_state *state, wsh_cu_module module, const char *name,
+                      int *filled)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     wsh_cu_ptr symbol;
@@ -34,16 +35,16 @@ static int view_fill(const struct wsh_view *view, wsh_cu_module module, const ch
 
     if (cu->module_global(&symbol, &len, module, name))
         return 0;
-    if (len != sizeof view->device) {
+    if (len != sizeof state->device) {
         wsh_error("shmemx_module_init: %s has %zu bytes in this module, and %zu in this library; compile the "
                   "module "
                   "again with this warpshmem's headers",
-                  name, len, sizeof view->device);
+                  name, len, sizeof state->device);
         return -EPROTO;
     }
-    status = cu->copy(symbol, (wsh_cu_ptr)(uintptr_t)&view->device, len, view->stream);
+    status = cu->copy(symbol, (wsh_cu_ptr)(uintptr_t)&state->device, len, state->stream);
     if (!status)
-        status = cu->stream_sync(view->stream);
+        status = cu->stream_sync(state->stream);
     if (status) {
         wsh_error("shmemx_module_init: the driver does not write %s: %s (CUDA error %d)", name,
                   wsh_cuda_strerror(status), status);
@@ -53,8 +54,9 @@ static int view_fill(const struct wsh_view *view, wsh_cu_module module, const ch
     return 0;
 }
 
-/* The view of the unit to which kernel `mark` belongs. */
-static int marked_fill(const struct wsh_view *view, wsh_cu_module module, const char *mark, int *filled)
+/* The device state of the module to which kernel `mark` belongs. */
+static int marked_fill(const struct wsh_device_state *state, wsh_cu_module module, const char *mark,
+                       int *filled)
 {
     size_t len = strlen(mark), end = strlen(WSH_DEVICE_MARK);
     char name[1024];
@@ -66,11 +68,11 @@ static int marked_fill(const struct wsh_view *view, wsh_cu_module module, const 
         return -EINVAL;
     }
     snprintf(name, sizeof name, "%.*s%s", (int)(len - end), mark, WSH_DEVICE_SYMBOL);
-    return view_fill(view, module, name, filled);
+    return state_fill(state, module, name, filled);
 }
 
-/* Those of units with names of their own. */
-static int units_fill(const struct wsh_view *view, wsh_cu_module module, int *filled)
+/* Those of modules with names of their own. */
+static int modules_fill(const struct wsh_device_state *state, wsh_cu_module module, int *filled)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     wsh_cu_function *functions;
@@ -90,7 +92,7 @@ static int units_fill(const struct wsh_view *view, wsh_cu_module module, int *fi
         const char *mark;
 
         if (!cu->function_name(&mark, functions[i]) && mark)
-            rc = marked_fill(view, module, mark, filled);
+            rc = marked_fill(state, module, mark, filled);
     }
     free(functions);
     return rc;
@@ -98,14 +100,14 @@ static int units_fill(const struct wsh_view *view, wsh_cu_module module, int *fi
 
 static int module_fill(const struct wsh_job *job, wsh_cu_module module)
 {
-    const struct wsh_view *view = job->device.view;
+    const struct wsh_device_state *state = job->device.state;
     int filled = 0, rc = wsh_gpu_enter(&job->device.gpu);
 
     if (rc)
         return rc;
-    rc = view_fill(view, module, WSH_DEVICE_SYMBOL, &filled);
+    rc = state_fill(state, module, WSH_DEVICE_SYMBOL, &filled);
     if (!rc)
-        rc = units_fill(view, module, &filled);
+        rc = modules_fill(state, module, &filled);
     wsh_gpu_leave(&job->device.gpu);
     if (!rc && !filled)
         wsh_trace(WSH_SUB_INIT, "a module has no device routines: nothing to do for it");

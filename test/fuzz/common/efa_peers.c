@@ -111,16 +111,16 @@ void efa_peers_ack(struct efa_peers *peers, int pe, uint16_t ctx, char *bytes, s
     head_fill(peers, (struct wsh_efa_head *)bytes, WSH_EFA_WIRE_ACK, *len, pe, ctx);
 }
 
-static void place_fill(struct fuzz_input *in, struct wsh_efa_place *place)
+static void target_fill(struct fuzz_input *in, struct wsh_efa_target *target)
 {
     unsigned how = fuzz_below(in, 8);
 
-    place->seg = (uint8_t)(how < 6 ? fuzz_below(in, 2) : fuzz_take(in, 1));
-    place->off = how == 7 ? fuzz_take(in, 8) : fuzz_take(in, 2) % 4160;
-    place->width = (uint8_t)(how == 5 ? fuzz_take(in, 1) : how & 1 ? 4 : 8);
-    place->op = (uint8_t)(how == 4 ? fuzz_take(in, 1) : fuzz_below(in, 8));
+    target->seg = (uint8_t)(how < 6 ? fuzz_below(in, 2) : fuzz_take(in, 1));
+    target->off = how == 7 ? fuzz_take(in, 8) : fuzz_take(in, 2) % 4160;
+    target->width = (uint8_t)(how == 5 ? fuzz_take(in, 1) : how & 1 ? 4 : 8);
+    target->op = (uint8_t)(how == 4 ? fuzz_take(in, 1) : fuzz_below(in, 8));
     if (how < 4)
-        place->off &= ~UINT64_C(7);
+        target->off &= ~UINT64_C(7);
 }
 
 static size_t bytes_fill(struct fuzz_input *in, char *bytes, size_t head)
@@ -138,9 +138,9 @@ static size_t strided_fill(struct fuzz_input *in, struct wsh_efa_strided_msg *ms
     unsigned how = fuzz_below(in, 8);
     size_t len;
 
-    place_fill(in, &msg->data);
+    target_fill(in, &msg->data);
     if (fuzz_below(in, 2)) {
-        place_fill(in, &msg->signal);
+        target_fill(in, &msg->signal);
         msg->value = fuzz_take(in, 2);
     }
     msg->stride = how ? fuzz_take(in, 1) : fuzz_take(in, 8);
@@ -155,23 +155,23 @@ static size_t body_fill(const struct efa_peers *peers, struct fuzz_input *in, in
 {
     switch (type) {
     case WSH_EFA_WIRE_PUT:
-        place_fill(in, &msg->put.data);
+        target_fill(in, &msg->put.data);
         return bytes_fill(in, msg->put.bytes, sizeof msg->put);
     case WSH_EFA_WIRE_STRIDED: return strided_fill(in, &msg->strided);
     case WSH_EFA_WIRE_SIGNAL:
-        place_fill(in, &msg->signal.data);
-        place_fill(in, &msg->signal.signal);
+        target_fill(in, &msg->signal.data);
+        target_fill(in, &msg->signal.signal);
         msg->signal.value = fuzz_take(in, 2);
         return bytes_fill(in, msg->signal.bytes, sizeof msg->signal);
     case WSH_EFA_WIRE_AMO:
     case WSH_EFA_WIRE_FETCH:
-        place_fill(in, &msg->amo.word);
+        target_fill(in, &msg->amo.word);
         msg->amo.operand = fuzz_take(in, 8);
         msg->amo.compare = fuzz_take(in, 2);
         msg->amo.cookie = (uint32_t)fuzz_take(in, 1);
         return sizeof msg->amo;
     case WSH_EFA_WIRE_GET:
-        place_fill(in, &msg->get.data);
+        target_fill(in, &msg->get.data);
         msg->get.len = (uint32_t)fuzz_take(in, fuzz_below(in, 8) ? 1 : 4);
         return sizeof msg->get;
     case WSH_EFA_WIRE_REPLY:
@@ -195,10 +195,10 @@ static bool stamp_fill(struct fuzz_input *in, struct wsh_srd_stamp *stamp, const
 
     stamp->seq = (uint16_t)(line->next + (wrong & 1 ? fuzz_take(in, 2) : 0));
     if (wrong & 2) {
-        stamp->gate = (uint16_t)fuzz_below(in, 4);
+        stamp->condition = (uint16_t)fuzz_below(in, 4);
         stamp->after = (uint16_t)(line->next + fuzz_below(in, 4) - 2);
-        stamp->gate_group = (uint8_t)fuzz_take(in, 1);
-        stamp->gate_count = (uint16_t)fuzz_below(in, 4);
+        stamp->condition_group = (uint8_t)fuzz_take(in, 1);
+        stamp->condition_count = (uint16_t)fuzz_below(in, 4);
     }
     if (wrong & 4) {
         stamp->own_group = (uint8_t)fuzz_take(in, 1);

@@ -34,7 +34,7 @@ static void memory_register(struct efa_world *world, int seg)
 }
 
 /* Half of all counters are in use. */
-static int tally(void *core, uint32_t counter, uint32_t generation, uint32_t mask)
+static int count(void *core, uint32_t counter, uint32_t generation, uint32_t mask)
 {
     (void)core, (void)mask;
     FUZZ_CHECK(counter < 65536 && generation < 2);
@@ -48,7 +48,7 @@ void efa_world_open_as(struct efa_world *world, const struct fake_provider *prov
                                    .local_size = 1,
                                    .env = &world->env,
                                    .threads = true,
-                                   .tally = tally};
+                                   .count = count};
     struct wsh_tp_limits limits;
 
     memset(world, 0, sizeof *world);

@@ -17,20 +17,20 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct wsh_device view;
+static struct wsh_device state;
 
 static int fill(const struct wsh_device *given)
 {
-    view = *given;
+    state = *given;
     return 0;
 }
 
-static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill,
-                                            "device_fault.c"};
+static const struct wsh_device_module module = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill,
+                                                "device_fault.c"};
 
 static struct wsh_device_report *report(void)
 {
-    return (struct wsh_device_report *)(uintptr_t)view.report;
+    return (struct wsh_device_report *)(uintptr_t)state.report;
 }
 
 /* As device/core/refuse.cuh does; release: partner of the host's acquire. */
@@ -108,9 +108,9 @@ int main(int argc, char **argv)
     char *device;
 
     shmem_init();
-    wsh_device_register(&unit);
+    wsh_device_register(&module);
     device = shmemx_malloc_device(4096);
-    if (argc < 2 || !device || !view.report)
+    if (argc < 2 || !device || !state.report)
         return 77;
     if (!strcmp(argv[1], "copy")) {
         copy(device);

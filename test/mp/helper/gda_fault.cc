@@ -26,7 +26,7 @@
 
 enum { BLOCK = 64, BLOCKS = 4095 }; /* less than a queue of the emulated device takes */
 
-static struct wsh_device view;
+static struct wsh_device state;
 static std::string fault;
 static bool armed, held; /* the watcher is to stand still; it does */
 static unsigned char *landing, *outgoing;
@@ -55,11 +55,11 @@ extern "C" int nanosleep(const struct timespec *time, struct timespec *left)
 
 static int fill(const struct wsh_device *device)
 {
-    view = *device;
+    state = *device;
     return 0;
 }
 
-static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill, "gda_fault.cc"};
+static const struct wsh_device_module module = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill, "gda_fault.cc"};
 
 static void watcher_hold()
 {
@@ -78,13 +78,13 @@ static bool arrived()
 
 static void post_all()
 {
-    poster_move(&view, WSH_GDA_WRITE, landing, outgoing, BLOCK, BLOCKS, target, 1);
+    poster_move(&state, WSH_GDA_WRITE, landing, outgoing, BLOCK, BLOCKS, target, 1);
 }
 
 static void post_foreign_key()
 {
     for (unsigned i = 0; i < 3; i++)
-        poster_store(&view, &gda->queue[0], WSH_GDA_WRITE, target, landing, outgoing, BLOCK, {i == 1 ? 0x5a5a00u : 0});
+        poster_store(&state, &gda->queue[0], WSH_GDA_WRITE, target, landing, outgoing, BLOCK, {i == 1 ? 0x5a5a00u : 0});
     poster_ring(&gda->queue[0]);
     poster_await(1);
 }
@@ -116,7 +116,7 @@ static void answer()
     while (!arrived())
         sched_yield();
     *(uint64_t *)outgoing = 1;
-    poster_store(&view, &gda->queue[0], WSH_GDA_WRITE, 0, flag, outgoing, sizeof *flag, {});
+    poster_store(&state, &gda->queue[0], WSH_GDA_WRITE, 0, flag, outgoing, sizeof *flag, {});
     poster_ring(&gda->queue[0]);
 }
 
@@ -158,18 +158,18 @@ int main(int argc, char **argv)
     fault = argc > 1 ? argv[1] : "";
     shmem_init();
     target = shmem_n_pes() - 1;
-    wsh_device_register(&unit);
+    wsh_device_register(&module);
     landing = (unsigned char *)shmem_calloc(BLOCKS, BLOCK);
     outgoing = (unsigned char *)shmem_malloc(BLOCKS * BLOCK);
     flag = (uint64_t *)shmem_calloc(1, sizeof *flag);
     for (size_t i = 0; i < (size_t)BLOCK * BLOCKS; i++)
         outgoing[i] = (unsigned char)(i * 7 + 1);
-    if (!shmemx_malloc_device(64) || !(view.flags & WSH_DEVICE_GDA)) {
+    if (!shmemx_malloc_device(64) || !(state.flags & WSH_DEVICE_GDA)) {
         fprintf(stderr, "skip: kernels do not post to NICs\n");
         shmem_finalize();
         return 77;
     }
-    poster_open(&view);
+    poster_open(&state);
     shmem_barrier_all();
     run();
     shmem_barrier_all();

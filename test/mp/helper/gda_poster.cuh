@@ -27,9 +27,9 @@ static const void *device_memory(uint64_t at)
     return fake_alias((const void *)at);
 }
 
-static void poster_open(const struct wsh_device *view)
+static void poster_open(const struct wsh_device *state)
 {
-    gda = (struct wsh_gda *)device_memory(view->ring_heads + sizeof(struct wsh_ring_heads));
+    gda = (struct wsh_gda *)device_memory(state->ring_heads + sizeof(struct wsh_ring_heads));
 }
 
 /* Fields that a test gets wrong on purpose. */
@@ -38,7 +38,7 @@ struct poster_mistake {
 };
 
 /* Stores one request, both of whose ends lie in the host heap; nobody else posts to this queue. */
-static void poster_store(const struct wsh_device *view, struct wsh_gda_queue *queue, uint64_t operation,
+static void poster_store(const struct wsh_device *state, struct wsh_gda_queue *queue, uint64_t operation,
                          int pe, const void *there, const void *here, uint32_t len,
                          struct poster_mistake mistake)
 {
@@ -57,7 +57,7 @@ static void poster_store(const struct wsh_device *view, struct wsh_gda_queue *qu
     words[2] = target->qkey;
     words[3] = id >> 16 << 16;
     words[4] = len | (uint64_t)(peer->key[WSH_DEVICE_SEG_HEAP] ^ mistake.remote_key) << WSH_GDA_KEY_AT;
-    words[5] = peer->base[WSH_DEVICE_SEG_HEAP] + ((uint64_t)there - view->seg[WSH_DEVICE_SEG_HEAP].base);
+    words[5] = peer->base[WSH_DEVICE_SEG_HEAP] + ((uint64_t)there - state->seg[WSH_DEVICE_SEG_HEAP].base);
     words[6] = len | (uint64_t)queue->key[WSH_DEVICE_SEG_HEAP] << WSH_GDA_KEY_AT;
     words[7] = (uint64_t)here;
 }
@@ -70,13 +70,13 @@ static void poster_ring(struct wsh_gda_queue *queue)
 }
 
 /* `n` blocks of `len` bytes, in turn over `queues` of them, with as few doorbells as may be. */
-static void poster_move(const struct wsh_device *view, uint64_t operation, unsigned char *there,
+static void poster_move(const struct wsh_device *state, uint64_t operation, unsigned char *there,
                         unsigned char *here, uint32_t len, unsigned n, int pe, unsigned queues)
 {
     for (unsigned i = 0; i < n; i++) {
         struct wsh_gda_queue *queue = &gda->queue[i / 16 % queues];
 
-        poster_store(view, queue, operation, pe, there + i * len, here + i * len, len, {});
+        poster_store(state, queue, operation, pe, there + i * len, here + i * len, len, {});
         if (queue->reserved - queue->rung == queue->max_batch || i % 16 == 15)
             poster_ring(queue);
     }

@@ -26,7 +26,7 @@ enum { PUTS = 3 * WSH_RING_PIECES };
 thread_local struct cpu_dim threadIdx;
 struct cpu_dim blockDim;
 
-static struct wsh_device view;
+static struct wsh_device state;
 static struct wsh_ring_heads heads;
 static std::string fault; /* of the proxy thread, until it has happened */
 static bool armed;
@@ -61,19 +61,19 @@ void wsh_dev_ring_idle(struct wsh_dev_wait *)
 
 static int fill(const struct wsh_device *device)
 {
-    view = *device;
+    state = *device;
     return 0;
 }
 
-static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill, "proxy_fault.cc"};
+static const struct wsh_device_module module = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill, "proxy_fault.cc"};
 
-static uint64_t ask(enum wsh_ring_kind kind, uint64_t *sym, int pe, uint64_t value, bool answer)
+static uint64_t request(enum wsh_ring_kind kind, uint64_t *sym, int pe, uint64_t value, bool answer)
 {
-    struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.consumers, view.rings_each,
-                                                  0, (uint32_t)pe);
-    struct wsh_dev_ask ask = {wsh_dev_ring_kind(kind, WSH_AMO_ADD) | (answer ? WSH_RING_ANSWER : 0),
-                              (uint64_t)sym, value, 0, 0, 8, pe};
-    uint64_t at = wsh_dev_ring_send(rings, ask, 1), old = 0;
+    struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)state.rings, &heads, state.consumers,
+                                                  state.rings_each, 0, (uint32_t)pe);
+    struct wsh_dev_request request = {wsh_dev_ring_kind(kind, WSH_AMO_ADD) | (answer ? WSH_RING_ANSWER : 0),
+                                      (uint64_t)sym, value, 0, 0, 8, pe};
+    uint64_t at = wsh_dev_ring_send(rings, request, 1), old = 0;
 
     if (answer) {
         old = wsh_dev_ring_await(rings, at);
@@ -84,10 +84,10 @@ static uint64_t ask(enum wsh_ring_kind kind, uint64_t *sym, int pe, uint64_t val
 
 static void put_from_anywhere(uint64_t *word)
 {
-    struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.consumers, view.rings_each,
-                                                  0, 1);
+    struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)state.rings, &heads, state.consumers,
+                                                  state.rings_each, 0, 1);
     uint64_t local = 0, at = wsh_dev_ring_send(
-        rings, wsh_dev_ask_zero_copy(false, (uint64_t)word, &local, sizeof local, 1, true), 1);
+        rings, wsh_dev_request_zero_copy(false, (uint64_t)word, &local, sizeof local, 1, true), 1);
 
     wsh_dev_ring_await(rings, at);
 }
@@ -105,10 +105,10 @@ static void kernel(uint64_t *word)
     if (fault == "source")
         put_from_anywhere(word);
     else if (fault == "ended" || fault == "stopped")
-        ask(WSH_RING_AMO, word, 1, 1, true);
+        request(WSH_RING_AMO, word, 1, 1, true);
     else
         for (unsigned i = 0; i < PUTS; i++)
-            ask(WSH_RING_AMO, word, 1, 1, false);
+            request(WSH_RING_AMO, word, 1, 1, false);
 }
 
 int main(int argc, char **argv)
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 
     fault = argc > 1 ? argv[1] : "";
     shmem_init();
-    wsh_device_register(&unit);
+    wsh_device_register(&module);
     word = (uint64_t *)shmem_calloc(1, 8);
     if (!shmemx_malloc_device(64))
         status = 77;

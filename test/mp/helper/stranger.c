@@ -88,7 +88,7 @@ static size_t forge(long i)
     msg->head.tag = i % 3 ? any() : 0;
     msg->head.stamp.seq = (uint16_t)(any() % 8);
     if (len > sizeof msg->head)
-        msg->put.data = (struct wsh_efa_place){.off = any() % HEAP & ~7ull, .seg = (uint8_t)(any() % 2)};
+        msg->put.data = (struct wsh_efa_target){.off = any() % HEAP & ~7ull, .seg = (uint8_t)(any() % 2)};
     if (type == WSH_EFA_WIRE_AMO || type == WSH_EFA_WIRE_FETCH)
         msg->amo.word.width = 8;
     if (i % 50 == 17)

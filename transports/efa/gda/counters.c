@@ -24,39 +24,40 @@ static bool has_ops(const struct wsh_efa_set *set, const struct wsh_efa_rail *ra
 }
 
 static int open_count(const struct wsh_efa_gda_ops *ops, const struct wsh_efa_rail *rail, uint64_t *word,
-                      struct wsh_efa_gda_counter *place, struct fid_cntr **count)
+                      struct wsh_efa_gda_counter *location, struct fid_cntr **count)
 {
     struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
 
-    return ops->cntr_open_ext(rail->domain, &attr, count, word, place);
+    return ops->cntr_open_ext(rail->domain, &attr, count, word, location);
 }
 
 /* By the descriptor of its memory or, where the driver takes none, by its address. */
 static int open_device_count(const struct wsh_efa_gda_ops *ops, const struct wsh_efa_rail *rail,
                              uint64_t *word, struct fid_cntr **count)
 {
-    struct wsh_efa_gda_counter place = {.given = WSH_EFA_GDA_COUNT_GIVEN};
+    struct wsh_efa_gda_counter location = {.given = WSH_EFA_GDA_COUNT_GIVEN};
     uint64_t off;
     int fd = wsh_gpu_dmabuf(word, sizeof *word, &off), rc = -FI_EOPNOTSUPP;
 
     if (fd >= 0) {
-        place.count = (struct wsh_efa_gda_place){.offset = off, .fd = fd, .type = WSH_EFA_GDA_BY_DESCRIPTOR};
-        rc = open_count(ops, rail, word, &place, count);
+        location.count =
+            (struct wsh_efa_gda_location){.offset = off, .fd = fd, .type = WSH_EFA_GDA_BY_DESCRIPTOR};
+        rc = open_count(ops, rail, word, &location, count);
         close(fd);
     }
     if (!rc)
         return 0;
-    place.count = (struct wsh_efa_gda_place){.at = (uint8_t *)word, .type = WSH_EFA_GDA_BY_ADDRESS};
-    return open_count(ops, rail, word, &place, count);
+    location.count = (struct wsh_efa_gda_location){.at = (uint8_t *)word, .type = WSH_EFA_GDA_BY_ADDRESS};
+    return open_count(ops, rail, word, &location, count);
 }
 
 static int open_host_count(const struct wsh_efa_gda_ops *ops, const struct wsh_efa_rail *rail, uint64_t *word,
                            struct fid_cntr **count)
 {
-    struct wsh_efa_gda_counter place = {.given = WSH_EFA_GDA_COUNT_GIVEN,
-                                        .count = {.at = (uint8_t *)word, .type = WSH_EFA_GDA_BY_ADDRESS}};
+    struct wsh_efa_gda_counter location = {.given = WSH_EFA_GDA_COUNT_GIVEN,
+                                           .count = {.at = (uint8_t *)word, .type = WSH_EFA_GDA_BY_ADDRESS}};
 
-    return open_count(ops, rail, word, &place, count);
+    return open_count(ops, rail, word, &location, count);
 }
 
 /* What a NIC can be told only by opening a counter; the library may also be told not to use them. */

@@ -34,7 +34,7 @@ struct wsh_efa_gda_cq {
 };
 
 /* Memory for a completion queue: `length` bytes from `offset` of the descriptor; `buffer` may be NULL. */
-struct wsh_efa_gda_cq_place {
+struct wsh_efa_gda_cq_location {
     uint64_t flags; /* bit 0: what follows holds */
     uint8_t *buffer;
     uint64_t length, offset;
@@ -43,7 +43,7 @@ struct wsh_efa_gda_cq_place {
 #define WSH_EFA_GDA_CQ_BY_DESCRIPTOR 1u
 
 /* A word: at an address, or `offset` bytes from the start of a descriptor's memory, then with an address or NULL. */
-struct wsh_efa_gda_place {
+struct wsh_efa_gda_location {
     uint8_t *at;
     uint64_t offset;
     int32_t fd;
@@ -59,7 +59,7 @@ struct wsh_efa_gda_counter {
     uint64_t unused;
     uint32_t given; /* bits */
     uint32_t unused2;
-    struct wsh_efa_gda_place count, errors;
+    struct wsh_efa_gda_location count, errors;
 };
 #define WSH_EFA_GDA_COUNT_GIVEN 1u
 #define WSH_EFA_GDA_ERRORS_GIVEN 2u
@@ -70,11 +70,11 @@ struct wsh_efa_gda_ops {
     int (*query_addr)(struct fid_ep *ep, fi_addr_t addr, uint16_t *ah, uint16_t *qpn, uint32_t *qkey);
     int (*query_qp_wqs)(struct fid_ep *ep, struct wsh_efa_gda_wq *sq, struct wsh_efa_gda_wq *rq);
     int (*query_cq)(struct fid_cq *cq, struct wsh_efa_gda_cq *attr);
-    int (*cq_open_ext)(struct fid_domain *domain, struct fi_cq_attr *attr, struct wsh_efa_gda_cq_place *place,
-                       struct fid_cq **cq, void *context);
+    int (*cq_open_ext)(struct fid_domain *domain, struct fi_cq_attr *attr,
+                       struct wsh_efa_gda_cq_location *location, struct fid_cq **cq, void *context);
     uint64_t (*get_mr_lkey)(struct fid_mr *mr);
     int (*cntr_open_ext)(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **counter,
-                         void *context, struct wsh_efa_gda_counter *place);
+                         void *context, struct wsh_efa_gda_counter *location);
 };
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Its place, or the free one where it belongs. */
-static struct wsh_efa_nic *place_of(const struct wsh_efa_nic_addresses *nics, const struct wsh_efa_nic *nic)
+/* Its slot, or the free one where it belongs. */
+static struct wsh_efa_nic *slot_of(const struct wsh_efa_nic_addresses *nics, const struct wsh_efa_nic *nic)
 {
     uint64_t hash = nic->rail, half[2];
     uint32_t at;
@@ -32,7 +32,7 @@ static int make_room(struct wsh_efa_nic_addresses *nics)
         return -ENOMEM;
     for (uint32_t i = 0; i < nics->room; i++)
         if (nics->nic[i].rail)
-            *place_of(&more, &nics->nic[i]) = nics->nic[i];
+            *slot_of(&more, &nics->nic[i]) = nics->nic[i];
     free(nics->nic);
     *nics = more;
     return 0;
@@ -40,16 +40,16 @@ static int make_room(struct wsh_efa_nic_addresses *nics)
 
 int wsh_efa_nic_addresses_add(struct wsh_efa_nic_addresses *nics, uint32_t rail, const void *gid)
 {
-    struct wsh_efa_nic nic = {.rail = rail + 1}, *place;
+    struct wsh_efa_nic nic = {.rail = rail + 1}, *slot;
     int rc = make_room(nics);
 
     if (rc)
         return rc;
     memcpy(nic.gid, gid, sizeof nic.gid);
-    place = place_of(nics, &nic);
-    if (place->rail)
+    slot = slot_of(nics, &nic);
+    if (slot->rail)
         return 0;
-    *place = nic;
+    *slot = nic;
     nics->n++;
     return 1;
 }

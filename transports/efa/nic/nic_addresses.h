@@ -11,7 +11,7 @@
 
 struct wsh_efa_nic {
     unsigned char gid[WSH_EFA_GID];
-    uint32_t rail; /* 1 + the rail of this PE; 0: the place is free */
+    uint32_t rail; /* 1 + the rail of this PE; 0: the slot is free */
 };
 
 struct wsh_efa_nic_addresses {

@@ -22,7 +22,7 @@ static int amo_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_amo_msg *)req->buf;
-    msg->word = (struct wsh_efa_place){
+    msg->word = (struct wsh_efa_target){
         .seg = (uint8_t)rmem->seg, .op = (uint8_t)amo->op, .width = (uint8_t)amo->width, .off = off};
     msg->operand = amo->operand;
     msg->compare = amo->compare;

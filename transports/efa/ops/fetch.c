@@ -98,7 +98,7 @@ int wsh_efa_fetch_answered(struct wsh_efa_set *set, int pe, uint32_t cookie, con
     return rc;
 }
 
-int wsh_efa_fetch_get(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,
+int wsh_efa_fetch_get(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_target *data,
                       void *dst, size_t len, struct wsh_done *done)
 {
     const struct wsh_efa_fetch fetch = {

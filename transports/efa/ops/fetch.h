@@ -29,7 +29,7 @@ int wsh_efa_fetch_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, uint32_
 /* The `len` bytes that answer a request of this PE to `pe`. 0 or -EPROTO. */
 int wsh_efa_fetch_answered(struct wsh_efa_set *set, int pe, uint32_t cookie, const void *bytes, size_t len);
 /* A get in one message and its answer. */
-int wsh_efa_fetch_get(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,
+int wsh_efa_fetch_get(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_target *data,
                       void *dst, size_t len, struct wsh_done *done);
 
 #endif

@@ -166,7 +166,7 @@ static int io_read(void *arg, struct wsh_srd_op *srd)
 
 static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stamp)
 {
-    static const struct wsh_efa_place none;
+    static const struct wsh_efa_target none;
     struct wsh_efa_set *set = arg;
     struct wsh_efa_op *op = op_of(srd);
     struct wsh_efa_flow *flow = op->flow;

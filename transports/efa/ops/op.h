@@ -28,7 +28,7 @@ struct wsh_efa_op {
         *msg; /* its message, or a PUT's copied data, until sent; SIGNAL with segments: made then, of … */
     uint32_t counter, generation; /* of a PUT by counter */
     bool counts;                  /* its message is that of a counted put, which nobody may be waiting for */
-    struct wsh_efa_place signal;  /* … this word and … */
+    struct wsh_efa_target signal; /* … this word and … */
     uint64_t value;               /* … operand */
     struct wsh_efa_op *next;      /* in set->ops.noted or set->ops.free */
 };

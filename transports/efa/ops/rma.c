@@ -39,7 +39,7 @@ static int put_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_put_msg *)req->buf;
-    msg->data = (struct wsh_efa_place){.seg = (uint8_t)rmem->seg, .off = off};
+    msg->data = (struct wsh_efa_target){.seg = (uint8_t)rmem->seg, .off = off};
     memcpy(msg->bytes, src, len);
     return wsh_efa_op_message(set, flow, req, WSH_EFA_PUTS);
 }
@@ -150,9 +150,9 @@ put_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rm
     return rc;
 }
 
-static __attribute__((noinline)) int put_near_device(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx,
-                                                     const struct wsh_rmem *rmem, size_t off, const void *src,
-                                                     size_t len, struct wsh_done *done)
+static __attribute__((noinline)) int put_maybe_device(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx,
+                                                      const struct wsh_rmem *rmem, size_t off,
+                                                      const void *src, size_t len, struct wsh_done *done)
 {
     bool readable = !wsh_efa_mem_is_device(set, src);
 
@@ -173,7 +173,7 @@ int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
     }
     wsh_efa_set_lock(set);
     if (wsh_unlikely(set->n_device || rmem->seg >= WSH_SEG_DEVICE))
-        rc = put_near_device(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done);
+        rc = put_maybe_device(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done);
     else
         rc = put_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done, true, true);
     wsh_efa_set_unlock(set);
@@ -198,7 +198,7 @@ static int get_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
                       size_t off, void *dst, size_t len, struct wsh_done *done)
 {
     struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_rmem_key(set, rmem)};
-    const struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
+    const struct wsh_efa_target target = {.seg = (uint8_t)rmem->seg, .off = off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
     bool open, by_cpus = wsh_efa_mem_is_host(set, rmem, dst),
                small = by_cpus && len <= WSH_EFA_GET_MAX &&
@@ -212,7 +212,7 @@ static int get_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
     open =
         !done || wsh_efa_flow_is_open(flow) || wsh_srd_put_kind(&ctx->srd, &flow->srd, true) == WSH_SRD_PUT;
     if ((!open || set->gets_by_message) && small)
-        return wsh_efa_fetch_get(set, flow, &place, dst, len, done);
+        return wsh_efa_fetch_get(set, flow, &target, dst, len, done);
     if (!open || len > set->limits.whole_max || !wsh_efa_mem_desc(set, dst, len, &span.desc))
         return submit_op(set, flow, WSH_SRD_GET, &span, done);
     rc = wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, WSH_EFA_REQ_READ, rmem->pe), &span, done,

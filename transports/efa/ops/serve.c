@@ -50,9 +50,9 @@ static void store_bytes(void *dst, const void *src, size_t len)
 }
 
 static int apply_data(struct wsh_efa_set *set, const union wsh_efa_msg *msg,
-                      const struct wsh_efa_place *place, const void *src, size_t len)
+                      const struct wsh_efa_target *target, const void *src, size_t len)
 {
-    void *dst = wsh_efa_wire_resolve(place, len, set->seg_base, set->seg_len);
+    void *dst = wsh_efa_wire_resolve(target, len, set->seg_base, set->seg_len);
 
     if (!dst)
         return refuse_msg(set, msg, msg->head.len, "data outside of the symmetric memory");
@@ -60,14 +60,14 @@ static int apply_data(struct wsh_efa_set *set, const union wsh_efa_msg *msg,
     return 0;
 }
 
-static int apply_amo(struct wsh_efa_set *set, const union wsh_efa_msg *msg, const struct wsh_efa_place *place,
-                     uint64_t operand, uint64_t compare, uint64_t *old)
+static int apply_amo(struct wsh_efa_set *set, const union wsh_efa_msg *msg,
+                     const struct wsh_efa_target *target, uint64_t operand, uint64_t compare, uint64_t *old)
 {
-    void *word = wsh_efa_wire_resolve(place, place->width, set->seg_base, set->seg_len);
+    void *word = wsh_efa_wire_resolve(target, target->width, set->seg_base, set->seg_len);
 
     if (!word)
         return refuse_msg(set, msg, msg->head.len, "atomic outside of the symmetric memory");
-    *old = wsh_amo_apply(word, place->op, place->width, operand, compare);
+    *old = wsh_amo_apply(word, target->op, target->width, operand, compare);
     return 0;
 }
 

@@ -21,14 +21,14 @@ struct signal_put {
     size_t off, len;
     const void *src;
     const struct wsh_sig *sig;
-    struct wsh_efa_place place; /* of the signal */
+    struct wsh_efa_target target; /* of the signal */
 };
 
 static int by_message(const struct signal_put *put, bool counted)
 {
-    const struct wsh_efa_place data = {.seg = (uint8_t)put->rmem->seg, .off = put->off};
+    const struct wsh_efa_target data = {.seg = (uint8_t)put->rmem->seg, .off = put->off};
     struct wsh_efa_req *req =
-        wsh_efa_msg_signal(put->set, put->flow, &data, put->src, put->len, &put->place, put->sig->value);
+        wsh_efa_msg_signal(put->set, put->flow, &data, put->src, put->len, &put->target, put->sig->value);
 
     if (!req)
         return -EAGAIN;
@@ -48,7 +48,7 @@ static struct wsh_efa_op *op_of_writes(const struct signal_put *put)
 
 static int submit_writes(const struct signal_put *put, struct wsh_efa_op *op, struct wsh_done *done)
 {
-    op->signal = put->place;
+    op->signal = put->target;
     op->value = put->sig->value;
     op->counts = put->sig->counter;
     return wsh_efa_op_submit(put->set, op, done);
@@ -143,7 +143,7 @@ static int put_signal_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, c
                              struct wsh_done *done)
 {
     const struct signal_put put = {set, wsh_efa_flow_of(ctx, rmem->pe), rmem, off, len, src,
-                                   sig, wsh_efa_signal_place(sig)};
+                                   sig, wsh_efa_signal_target(sig)};
 
     if (wsh_unlikely(set->failed || !put.flow))
         return put.flow ? set->failed : -ENOMEM;

@@ -10,9 +10,9 @@
 struct wsh_efa_set;
 
 /* Where a message has the signal updated. */
-static inline struct wsh_efa_place wsh_efa_signal_place(const struct wsh_sig *sig)
+static inline struct wsh_efa_target wsh_efa_signal_target(const struct wsh_sig *sig)
 {
-    return (struct wsh_efa_place){
+    return (struct wsh_efa_target){
         .seg = (uint8_t)sig->rmem->seg, .op = (uint8_t)sig->op, .width = 8, .off = sig->off};
 }
 

@@ -54,11 +54,11 @@ static int send_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const s
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_strided_msg *)req->buf;
-    msg->data = (struct wsh_efa_place){.seg = (uint8_t)rmem->seg, .off = off};
+    msg->data = (struct wsh_efa_target){.seg = (uint8_t)rmem->seg, .off = off};
     msg->stride = (uint64_t)shape->dst_stride;
     msg->block = (uint32_t)shape->block;
     msg->zero = 0;
-    msg->signal = sig ? wsh_efa_signal_place(sig) : (struct wsh_efa_place){.width = 0};
+    msg->signal = sig ? wsh_efa_signal_target(sig) : (struct wsh_efa_target){.width = 0};
     msg->value = sig ? sig->value : 0;
     wsh_efa_strided_copy(msg->bytes, src, &packed);
     return wsh_efa_op_message(set, flow, req, sig ? WSH_EFA_SIGNALS : WSH_EFA_PUTS);

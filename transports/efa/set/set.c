@@ -191,7 +191,7 @@ static struct wsh_efa_set *set_new(struct wsh_efa *efa, uint32_t number, const s
     set->my_pe = params->my_pe;
     set->n_pes = params->n_pes;
     set->locking = params->threads;
-    set->imm_counts.count = params->tally;
+    set->imm_counts.count = params->count;
     set->has_left = params->has_left;
     set->core = params->core;
     set->msgs.answers_end = &set->msgs.answers;

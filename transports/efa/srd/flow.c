@@ -84,7 +84,7 @@ static void messages_applied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow,
         const struct wsh_srd_names *names = &flow->named[flow->acked++ & (flow->window - 1)];
 
         slot_free(flow, names->own);
-        slot_free(flow, names->gate);
+        slot_free(flow, names->condition);
     }
 }
 

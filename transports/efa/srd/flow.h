@@ -104,7 +104,7 @@ struct wsh_srd_io {
     void *arg;
 };
 
-struct wsh_srd_gate {
+struct wsh_srd_condition {
     uint32_t after;
     uint16_t number, count;
     uint8_t group;
@@ -114,7 +114,7 @@ struct wsh_srd_gate {
 
 /* Slots of the groups that a message was the first to name, or WSH_SRD_NO_SLOT. */
 struct wsh_srd_names {
-    uint8_t own, gate;
+    uint8_t own, condition;
 };
 
 struct wsh_srd_queue {
@@ -136,8 +136,8 @@ struct wsh_srd_flow {
     uint32_t window;
     uint32_t late;                 /* signals that wait for their own writes, in no queue */
     uint32_t out[WSH_SRD_CLASSES]; /* segments under way (reads too) */
-    uint64_t msg_epoch;            /* `gate` is that of this epoch */
-    struct wsh_srd_gate gate;
+    uint64_t msg_epoch;            /* `condition` is that of this epoch */
+    struct wsh_srd_condition condition;
     uint32_t open_count; /* writes of the open group; 0: there is none */
     uint8_t open_group;
     uint64_t free_slots;

@@ -42,7 +42,7 @@ static uint32_t parts_of(const struct wsh_srd_op *op)
  */
 static bool writes_open(struct wsh_srd_flow *flow, uint64_t epoch)
 {
-    uint32_t after = flow->msg_epoch == epoch ? flow->gate.after : flow->sent;
+    uint32_t after = flow->msg_epoch == epoch ? flow->condition.after : flow->sent;
 
     if (flow->write_epoch == epoch)
         return true;
@@ -57,16 +57,16 @@ static bool writes_open(struct wsh_srd_flow *flow, uint64_t epoch)
     return true;
 }
 
-/* Order 3. The gate of a message of this epoch; it becomes the flow's when the message has gone. */
-static bool gate_for(struct wsh_srd_flow *flow, uint64_t epoch, struct wsh_srd_gate *gate)
+/* Order 3. The condition of a message of this epoch; it becomes the flow's when the message has gone. */
+static bool condition_for(struct wsh_srd_flow *flow, uint64_t epoch, struct wsh_srd_condition *condition)
 {
-    *gate = flow->gate;
+    *condition = flow->condition;
     if (flow->msg_epoch == epoch)
         return true;
     if (deferred_before(flow, epoch))
         return false;
-    gate->after = flow->sent;
-    gate->count = 0;
+    condition->after = flow->sent;
+    condition->count = 0;
     if (flow->write_epoch == epoch)
         return true;
     if (plain_out(flow) && flow->imm)
@@ -75,10 +75,10 @@ static bool gate_for(struct wsh_srd_flow *flow, uint64_t epoch, struct wsh_srd_g
         return false;
     if (!flow->out[WSH_SRD_COUNTED] && flow->sent == flow->acked)
         return true;
-    gate->number++;
+    condition->number++;
     if (flow->out[WSH_SRD_COUNTED]) {
-        gate->count = (uint16_t)flow->open_count;
-        gate->group = flow->open_group;
+        condition->count = (uint16_t)flow->open_count;
+        condition->group = flow->open_group;
     }
     return true;
 }
@@ -196,23 +196,24 @@ static int start_segments(struct wsh_srd_flow *flow, struct wsh_srd_op *op, cons
 }
 
 /* The message has gone: what it named first is free when it is applied. */
-static void message_gone(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const struct wsh_srd_gate *gate)
+static void message_gone(struct wsh_srd_flow *flow, struct wsh_srd_op *op,
+                         const struct wsh_srd_condition *condition)
 {
     struct wsh_srd_names *names = &flow->named[flow->sent & (flow->window - 1)];
-    bool closes = gate->number != flow->gate.number && gate->count;
+    bool closes = condition->number != flow->condition.number && condition->count;
 
     WSH_INVARIANT(flow->sent - flow->acked < flow->window);
     WSH_INVARIANT(flow->link->msgs < flow->link->msgs_max);
     WSH_INVARIANT(op->epoch >= flow->msg_epoch);
-    WSH_INVARIANT(op->epoch != flow->msg_epoch || gate->number == flow->gate.number);
-    WSH_INVARIANT(!closes || (gate->group == flow->open_group && gate->count == flow->open_count));
-    names->gate = closes ? (uint8_t)wsh_srd_group_slot(gate->group) : WSH_SRD_NO_SLOT;
+    WSH_INVARIANT(op->epoch != flow->msg_epoch || condition->number == flow->condition.number);
+    WSH_INVARIANT(!closes || (condition->group == flow->open_group && condition->count == flow->open_count));
+    names->condition = closes ? (uint8_t)wsh_srd_group_slot(condition->group) : WSH_SRD_NO_SLOT;
     names->own = op->grouped ? (uint8_t)wsh_srd_group_slot(op->group) : WSH_SRD_NO_SLOT;
     if (closes) {
         flow->open_count = 0;
         __atomic_store_n(&flow->counting, COUNTING, __ATOMIC_RELAXED);
     }
-    flow->gate = *gate;
+    flow->condition = *condition;
     flow->msg_epoch = op->epoch;
     flow->sent++;
     flow->link->msgs++;
@@ -224,22 +225,22 @@ static void message_gone(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const
 static int send_message(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const struct wsh_srd_io *io)
 {
     struct wsh_srd_stamp stamp = {.seq = (uint16_t)flow->sent};
-    struct wsh_srd_gate gate;
+    struct wsh_srd_condition condition;
     uint32_t after;
     int rc;
 
-    if (!gate_for(flow, op->epoch, &gate) || !credit_for(flow, op))
+    if (!condition_for(flow, op->epoch, &condition) || !credit_for(flow, op))
         return -EAGAIN;
-    after = wsh_srd_before(gate.after, flow->acked) ? flow->acked : gate.after;
-    stamp.gate = gate.number;
+    after = wsh_srd_before(condition.after, flow->acked) ? flow->acked : condition.after;
+    stamp.condition = condition.number;
     stamp.after = (uint16_t)after;
-    stamp.gate_count = gate.count;
-    stamp.gate_group = gate.group;
+    stamp.condition_count = condition.count;
+    stamp.condition_group = condition.group;
     stamp.own_count = op->grouped ? (uint16_t)op->segments : 0;
     stamp.own_group = op->group;
     rc = io->send(io->arg, op, &stamp);
     if (!rc)
-        message_gone(flow, op, &gate);
+        message_gone(flow, op, &condition);
     return rc;
 }
 

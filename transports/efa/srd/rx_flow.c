@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applies a message at the target when its gate is open and its group is complete. */
+/* Applies a message at the target when its condition is open and its group is complete. */
 #include "transports/efa/srd/rx_flow.h"
 
 #include "base/invariant.h"
@@ -41,7 +41,7 @@ static uint32_t bits_count(const uint64_t *bits)
     return n;
 }
 
-static uint32_t place_of(const struct wsh_srd_rx_flow *rx_flow, uint32_t seq)
+static uint32_t index_of(const struct wsh_srd_rx_flow *rx_flow, uint32_t seq)
 {
     return seq & (rx_flow->window - 1);
 }
@@ -89,80 +89,81 @@ static int group_complete(struct wsh_srd_rx_flow *rx_flow, uint8_t group, uint32
 
 static void advance_applied(struct wsh_srd_rx_flow *rx_flow)
 {
-    while (bit_is(rx_flow->over, place_of(rx_flow, rx_flow->applied))) {
-        bit_clear(rx_flow->over, place_of(rx_flow, rx_flow->applied));
+    while (bit_is(rx_flow->over, index_of(rx_flow, rx_flow->applied))) {
+        bit_clear(rx_flow->over, index_of(rx_flow, rx_flow->applied));
         rx_flow->applied++;
     }
 }
 
-static int apply_held(struct wsh_srd_rx_flow *rx_flow, uint32_t place, const struct wsh_srd_sink *sink)
+static int apply_held(struct wsh_srd_rx_flow *rx_flow, uint32_t index, const struct wsh_srd_sink *sink)
 {
-    const struct wsh_srd_stamp *stamp = &rx_flow->held[place].stamp;
+    const struct wsh_srd_stamp *stamp = &rx_flow->held[index].stamp;
 
     WSH_INVARIANT(!stamp->own_count || group_complete(rx_flow, stamp->own_group, stamp->own_count) == 1);
-    WSH_INVARIANT(!bit_is(rx_flow->over, place));
+    WSH_INVARIANT(!bit_is(rx_flow->over, index));
     if (stamp->own_count)
         group_retire(count_of(rx_flow, stamp->own_group));
-    bit_set(rx_flow->over, place);
+    bit_set(rx_flow->over, index);
     advance_applied(rx_flow);
-    return sink->apply(sink->arg, rx_flow->held[place].msg);
+    return sink->apply(sink->arg, rx_flow->held[index].msg);
 }
 
-/* The gate is open: applies the message, or lets it wait for its own group. */
-static int pass_gate(struct wsh_srd_rx_flow *rx_flow, uint32_t place, const struct wsh_srd_sink *sink)
+/* The condition is open: applies the message, or lets it wait for its own group. */
+static int pass_condition(struct wsh_srd_rx_flow *rx_flow, uint32_t index, const struct wsh_srd_sink *sink)
 {
-    const struct wsh_srd_stamp *stamp = &rx_flow->held[place].stamp;
+    const struct wsh_srd_stamp *stamp = &rx_flow->held[index].stamp;
     int complete = stamp->own_count ? group_complete(rx_flow, stamp->own_group, stamp->own_count) : 1;
     struct wsh_srd_count *count;
 
     if (complete < 0)
         return complete;
     if (complete)
-        return apply_held(rx_flow, place, sink);
+        return apply_held(rx_flow, index, sink);
     count = count_of(rx_flow, stamp->own_group);
     if (count->waiter)
         return -EPROTO;
-    count->waiter = (uint16_t)(place + 1);
-    bit_set(rx_flow->lacking, place);
+    count->waiter = (uint16_t)(index + 1);
+    bit_set(rx_flow->lacking, index);
     return 0;
 }
 
-/* 1: what the message's gate asks for is there; 0: not yet. */
-static int gate_may_open(struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_stamp *stamp)
+/* 1: what the message's condition asks for is there; 0: not yet. */
+static int condition_may_hold(struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_stamp *stamp)
 {
     if (wsh_srd_before(rx_flow->applied, wsh_srd_widen(rx_flow->applied, stamp->after)))
         return 0;
-    return stamp->gate_count ? group_complete(rx_flow, stamp->gate_group, stamp->gate_count) : 1;
+    return stamp->condition_count ? group_complete(rx_flow, stamp->condition_group, stamp->condition_count)
+                                  : 1;
 }
 
-static bool gate_is_open(const struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_stamp *stamp)
+static bool condition_holds(const struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_stamp *stamp)
 {
-    return (int16_t)(uint16_t)(stamp->gate - rx_flow->gate) <= 0;
+    return (int16_t)(uint16_t)(stamp->condition - rx_flow->condition) <= 0;
 }
 
 /*
- * Opens what can be opened. Numbers, epochs and gates grow together, so the first message held is one of the first
- * gate that is shut, and none behind it can go before it.
+ * Opens what can be opened. Numbers, epochs and conditions grow together, so the first message held is one of the first
+ * condition that is shut, and none behind it can go before it.
  */
-static int open_gates(struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_sink *sink)
+static int apply_held_ones(struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_sink *sink)
 {
     while (rx_flow->n_shut) {
-        uint32_t place = bit_first(rx_flow->shut, rx_flow->window, place_of(rx_flow, rx_flow->applied));
-        const struct wsh_srd_stamp *stamp = &rx_flow->held[place].stamp;
+        uint32_t index = bit_first(rx_flow->shut, rx_flow->window, index_of(rx_flow, rx_flow->applied));
+        const struct wsh_srd_stamp *stamp = &rx_flow->held[index].stamp;
         int rc;
 
         WSH_INVARIANT(rx_flow->n_shut == bits_count(rx_flow->shut));
-        if (!gate_is_open(rx_flow, stamp)) {
-            rc = gate_may_open(rx_flow, stamp);
+        if (!condition_holds(rx_flow, stamp)) {
+            rc = condition_may_hold(rx_flow, stamp);
             if (rc <= 0)
                 return rc;
-            rx_flow->gate = stamp->gate;
-            if (stamp->gate_count)
-                group_retire(count_of(rx_flow, stamp->gate_group));
+            rx_flow->condition = stamp->condition;
+            if (stamp->condition_count)
+                group_retire(count_of(rx_flow, stamp->condition_group));
         }
-        bit_clear(rx_flow->shut, place);
+        bit_clear(rx_flow->shut, index);
         rx_flow->n_shut--;
-        rc = pass_gate(rx_flow, place, sink);
+        rc = pass_condition(rx_flow, index, sink);
         if (rc)
             return rc;
     }
@@ -171,45 +172,45 @@ static int open_gates(struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_sink
 
 bool wsh_srd_rx_flow_has(const struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_stamp *stamp)
 {
-    uint32_t seq = wsh_srd_widen(rx_flow->applied, stamp->seq), place = place_of(rx_flow, seq);
+    uint32_t seq = wsh_srd_widen(rx_flow->applied, stamp->seq), index = index_of(rx_flow, seq);
 
     if (wsh_srd_before(seq, rx_flow->applied))
         return true;
     return seq - rx_flow->applied < rx_flow->window &&
-           (bit_is(rx_flow->shut, place) || bit_is(rx_flow->lacking, place) || bit_is(rx_flow->over, place));
+           (bit_is(rx_flow->shut, index) || bit_is(rx_flow->lacking, index) || bit_is(rx_flow->over, index));
 }
 
 void **wsh_srd_rx_flow_held(struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_stamp *stamp,
                             const void *msg)
 {
-    uint32_t place = place_of(rx_flow, stamp->seq);
-    bool waits = bit_is(rx_flow->shut, place) || bit_is(rx_flow->lacking, place);
+    uint32_t index = index_of(rx_flow, stamp->seq);
+    bool waits = bit_is(rx_flow->shut, index) || bit_is(rx_flow->lacking, index);
 
-    return waits && rx_flow->held[place].msg == msg ? &rx_flow->held[place].msg : NULL;
+    return waits && rx_flow->held[index].msg == msg ? &rx_flow->held[index].msg : NULL;
 }
 
 int wsh_srd_rx_flow_message(struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_stamp *stamp, void *msg,
                             const struct wsh_srd_sink *sink)
 {
     uint32_t ahead = wsh_srd_widen(rx_flow->applied, stamp->seq) - rx_flow->applied;
-    uint32_t place = place_of(rx_flow, rx_flow->applied + ahead);
+    uint32_t index = index_of(rx_flow, rx_flow->applied + ahead);
     int rc;
 
     if (rx_flow->failed)
         return -ESTALE;
-    if (ahead >= rx_flow->window || bit_is(rx_flow->shut, place) || bit_is(rx_flow->lacking, place) ||
-        bit_is(rx_flow->over, place))
+    if (ahead >= rx_flow->window || bit_is(rx_flow->shut, index) || bit_is(rx_flow->lacking, index) ||
+        bit_is(rx_flow->over, index))
         return -EPROTO;
-    rx_flow->held[place] = (struct wsh_srd_held){msg, *stamp};
-    if (gate_is_open(rx_flow, stamp)) {
-        rc = pass_gate(rx_flow, place, sink);
+    rx_flow->held[index] = (struct wsh_srd_held){msg, *stamp};
+    if (condition_holds(rx_flow, stamp)) {
+        rc = pass_condition(rx_flow, index, sink);
         if (rc)
             return rc;
     } else {
-        bit_set(rx_flow->shut, place);
+        bit_set(rx_flow->shut, index);
         rx_flow->n_shut++;
     }
-    return open_gates(rx_flow, sink);
+    return apply_held_ones(rx_flow, sink);
 }
 
 int wsh_srd_rx_flow_write(struct wsh_srd_rx_flow *rx_flow, uint8_t group, const struct wsh_srd_sink *sink)
@@ -224,15 +225,15 @@ int wsh_srd_rx_flow_write(struct wsh_srd_rx_flow *rx_flow, uint8_t group, const 
     rx_flow->counted++;
     count->count++;
     if (count->waiter) {
-        uint32_t place = count->waiter - 1u;
+        uint32_t index = count->waiter - 1u;
 
-        WSH_INVARIANT(bit_is(rx_flow->lacking, place));
-        if (count->count < rx_flow->held[place].stamp.own_count)
+        WSH_INVARIANT(bit_is(rx_flow->lacking, index));
+        if (count->count < rx_flow->held[index].stamp.own_count)
             return 0;
-        bit_clear(rx_flow->lacking, place);
-        rc = apply_held(rx_flow, place, sink);
+        bit_clear(rx_flow->lacking, index);
+        rc = apply_held(rx_flow, index, sink);
     }
-    return rc ? rc : open_gates(rx_flow, sink);
+    return rc ? rc : apply_held_ones(rx_flow, sink);
 }
 
 uint32_t wsh_srd_rx_flow_waiting(const struct wsh_srd_rx_flow *rx_flow)
@@ -243,9 +244,9 @@ uint32_t wsh_srd_rx_flow_waiting(const struct wsh_srd_rx_flow *rx_flow)
 void wsh_srd_rx_flow_fail(struct wsh_srd_rx_flow *rx_flow, void (*drop)(void *arg, void *msg), void *arg)
 {
     rx_flow->failed = true;
-    for (uint32_t place = 0; place < rx_flow->window; place++) {
-        if (bit_is(rx_flow->shut, place) || bit_is(rx_flow->lacking, place))
-            drop(arg, rx_flow->held[place].msg);
+    for (uint32_t index = 0; index < rx_flow->window; index++) {
+        if (bit_is(rx_flow->shut, index) || bit_is(rx_flow->lacking, index))
+            drop(arg, rx_flow->held[index].msg);
     }
     memset(rx_flow->shut, 0, sizeof rx_flow->shut);
     memset(rx_flow->lacking, 0, sizeof rx_flow->lacking);

@@ -34,8 +34,8 @@ struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_set *set, const struct wsh_ef
 }
 
 struct wsh_efa_req *wsh_efa_msg_signal(struct wsh_efa_set *set, const struct wsh_efa_flow *flow,
-                                       const struct wsh_efa_place *data, const void *src, size_t len,
-                                       const struct wsh_efa_place *signal, uint64_t value)
+                                       const struct wsh_efa_target *data, const void *src, size_t len,
+                                       const struct wsh_efa_target *signal, uint64_t value)
 {
     struct wsh_efa_req *req =
         wsh_efa_msg_new(set, flow, WSH_EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + len);

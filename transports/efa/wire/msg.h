@@ -33,8 +33,8 @@ struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_set *set, const struct wsh_ef
                                     enum wsh_efa_wire type, size_t len);
 /* The same with a message of data (len may be 0) and signal. */
 struct wsh_efa_req *wsh_efa_msg_signal(struct wsh_efa_set *set, const struct wsh_efa_flow *flow,
-                                       const struct wsh_efa_place *data, const void *src, size_t len,
-                                       const struct wsh_efa_place *signal, uint64_t value);
+                                       const struct wsh_efa_target *data, const void *src, size_t len,
+                                       const struct wsh_efa_target *signal, uint64_t value);
 /* Gives it to the provider with that stamp. On an error the request stays the caller's. */
 int wsh_efa_msg_send(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp);
 int wsh_efa_msg_answer(struct wsh_efa_set *set, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,

@@ -14,7 +14,7 @@ void wsh_efa_wire_head(struct wsh_efa_head *head, enum wsh_efa_wire type, size_t
                                   .ctx = (uint16_t)ctx};
 }
 
-static const char *check_amo(const struct wsh_efa_place *word)
+static const char *check_amo(const struct wsh_efa_target *word)
 {
     if (word->op >= WSH_AMO_OPS)
         return "unknown atomic operation";
@@ -73,12 +73,12 @@ const char *wsh_efa_wire_check(const union wsh_efa_msg *msg, size_t len)
     return check_body(msg, len);
 }
 
-void *wsh_efa_wire_resolve(const struct wsh_efa_place *place, size_t len, char *const *base,
+void *wsh_efa_wire_resolve(const struct wsh_efa_target *target, size_t len, char *const *base,
                            const size_t *size)
 {
-    if (place->seg >= WSH_SEGS_HOST || !base[place->seg])
+    if (target->seg >= WSH_SEGS_HOST || !base[target->seg])
         return NULL;
-    if (place->off > size[place->seg] || len > size[place->seg] - place->off)
+    if (target->off > size[target->seg] || len > size[target->seg] - target->off)
         return NULL;
-    return base[place->seg] + place->off;
+    return base[target->seg] + target->off;
 }

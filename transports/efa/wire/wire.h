@@ -43,7 +43,7 @@ struct wsh_efa_head {
 };
 
 /* A place in a segment of the target. */
-struct wsh_efa_place {
+struct wsh_efa_target {
     uint64_t off;
     uint8_t seg;
     uint8_t op, width; /* of the atomic there; 0 for data */
@@ -52,37 +52,37 @@ struct wsh_efa_place {
 
 struct wsh_efa_put_msg {
     struct wsh_efa_head head;
-    struct wsh_efa_place data;
+    struct wsh_efa_target data;
     char bytes[];
 };
 
 struct wsh_efa_strided_msg {
     struct wsh_efa_head head;
-    struct wsh_efa_place data;   /* of the first block */
-    struct wsh_efa_place signal; /* width 0: none */
-    uint64_t value;              /* of the signal */
-    uint64_t stride;             /* from the start of a block to that of the next */
-    uint32_t block, zero;        /* bytes of each */
-    char bytes[];                /* whole blocks, one behind the other */
+    struct wsh_efa_target data;   /* of the first block */
+    struct wsh_efa_target signal; /* width 0: none */
+    uint64_t value;               /* of the signal */
+    uint64_t stride;              /* from the start of a block to that of the next */
+    uint32_t block, zero;         /* bytes of each */
+    char bytes[];                 /* whole blocks, one behind the other */
 };
 
 struct wsh_efa_signal_msg {
     struct wsh_efa_head head;
-    struct wsh_efa_place data, signal;
+    struct wsh_efa_target data, signal;
     uint64_t value;
     char bytes[];
 };
 
 struct wsh_efa_amo_msg { /* AMO and FETCH */
     struct wsh_efa_head head;
-    struct wsh_efa_place word;
+    struct wsh_efa_target word;
     uint64_t operand, compare;
     uint32_t cookie, zero; /* FETCH: of the request */
 };
 
 struct wsh_efa_get_msg {
     struct wsh_efa_head head;
-    struct wsh_efa_place data;
+    struct wsh_efa_target data;
     uint32_t cookie, len;
 };
 
@@ -127,7 +127,7 @@ static inline int wsh_efa_wire_src(const union wsh_efa_msg *msg, size_t len, int
 const char *wsh_efa_wire_check(const union wsh_efa_msg *msg, size_t len);
 
 /* Address of `len` bytes at the place in segments given by base and size, or NULL if outside. */
-void *wsh_efa_wire_resolve(const struct wsh_efa_place *place, size_t len, char *const *base,
+void *wsh_efa_wire_resolve(const struct wsh_efa_target *target, size_t len, char *const *base,
                            const size_t *size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds where each PE of a host runs: its GPU, or else its processors. Pure, but for reading one variable. */
-#include "topo/whereabouts.h"
+#include "topo/binding.h"
 
 #include "base/err.h"
 #include "base/log.h"
@@ -46,14 +46,14 @@ static int read_list(const struct wsh_topo *topo, const char *text, int *list, c
     return n;
 }
 
-static void take_every_gpu(struct wsh_whereabouts *w)
+static void take_every_gpu(struct wsh_binding *w)
 {
     w->n_list = w->topo->n_gpus;
     for (int i = 0; i < w->n_list; i++)
         w->list[i] = i;
 }
 
-static int read_hint(struct wsh_whereabouts *w, const char *hint)
+static int read_hint(struct wsh_binding *w, const char *hint)
 {
     const char *why = w->topo->n_gpus ? NULL : wsh_topo_lacks();
     char bad[64];
@@ -79,7 +79,7 @@ static int read_hint(struct wsh_whereabouts *w, const char *hint)
  * every PE reads 0: such a 0 says nothing, except to the PE of rank 0, and each takes the GPU of its rank. Part of
  * a GPU (MIG) cannot be found by its name.
  */
-static void read_visible(struct wsh_whereabouts *w)
+static void read_visible(struct wsh_binding *w)
 {
     const char *visible = wsh_env_foreign("CUDA_VISIBLE_DEVICES");
     char bad[64];
@@ -93,8 +93,8 @@ static void read_visible(struct wsh_whereabouts *w)
         take_every_gpu(w);
 }
 
-int wsh_whereabouts_find(struct wsh_whereabouts *w, const struct wsh_topo *topo, const char *hint,
-                         const struct wsh_topo_local *local)
+int wsh_binding_find(struct wsh_binding *w, const struct wsh_topo *topo, const char *hint,
+                     const struct wsh_topo_local *local)
 {
     int rc = 0;
 
@@ -111,7 +111,7 @@ int wsh_whereabouts_find(struct wsh_whereabouts *w, const struct wsh_topo *topo,
     return rc;
 }
 
-static int guess_gpu(const struct wsh_whereabouts *w, int rank)
+static int guess_gpu(const struct wsh_binding *w, int rank)
 {
     int n = w->topo->n_gpus, away = rank - w->local->rank;
 
@@ -120,15 +120,15 @@ static int guess_gpu(const struct wsh_whereabouts *w, int rank)
     return ((w->own + away) % n + n) % n;
 }
 
-/* Place `i` of the machine's NUMA nodes or, where this PE is bound to several of them, of its packages. */
-static struct wsh_topo_place part_place(const struct wsh_topo *topo, int i)
+/* Location `i` of the machine's NUMA nodes or, where this PE is bound to several of them, of its packages. */
+static struct wsh_topo_location part_location(const struct wsh_topo *topo, int i)
 {
-    struct wsh_topo_place place = topo->here;
+    struct wsh_topo_location location = topo->here;
 
     if (topo->here.numa >= 0)
         return topo->node[i];
-    place.package = i;
-    return place;
+    location.package = i;
+    return location;
 }
 
 static int own_part(const struct wsh_topo *topo, int n)
@@ -141,9 +141,9 @@ static int own_part(const struct wsh_topo *topo, int n)
 
 /*
  * PEs are bound in blocks or in turn: whichever puts this PE where it is. A wrong guess about the others costs balance,
- * never this PE's own place.
+ * never this PE's own location.
  */
-static struct wsh_topo_place guess_processors(const struct wsh_whereabouts *w, int rank)
+static struct wsh_topo_location guess_processors(const struct wsh_binding *w, int rank)
 {
     const struct wsh_topo *topo = w->topo;
     int nodes = topo->numa_nodes < WSH_TOPO_NODES ? topo->numa_nodes : WSH_TOPO_NODES;
@@ -153,29 +153,29 @@ static struct wsh_topo_place guess_processors(const struct wsh_whereabouts *w, i
     if (own < 0 || rank == me)
         return topo->here;
     if (own == me % n && own != (int)((long)me * n / pes))
-        return part_place(topo, rank % n);
-    return part_place(topo, (int)((long)rank * n / pes));
+        return part_location(topo, rank % n);
+    return part_location(topo, (int)((long)rank * n / pes));
 }
 
-static int pe_reported(const struct wsh_whereabouts *w, int rank, struct wsh_topo_place *place)
+static int pe_reported(const struct wsh_binding *w, int rank, struct wsh_topo_location *location)
 {
     const struct wsh_topo_pe *pe = &w->local->pe[rank];
 
-    *place = (struct wsh_topo_place){.numa = pe->numa, .package = pe->package, .root = -1};
+    *location = (struct wsh_topo_location){.numa = pe->numa, .package = pe->package, .root = -1};
     return *pe->gpu ? gpu_named(w->topo, pe->gpu) : -1;
 }
 
-int wsh_whereabouts_of(const struct wsh_whereabouts *w, int rank, struct wsh_topo_place *place)
+int wsh_binding_of(const struct wsh_binding *w, int rank, struct wsh_topo_location *location)
 {
     int gpu;
 
     if (w->local->pe) {
-        gpu = pe_reported(w, rank, place);
+        gpu = pe_reported(w, rank, location);
     } else {
-        *place = guess_processors(w, rank);
+        *location = guess_processors(w, rank);
         gpu = guess_gpu(w, rank);
     }
     if (gpu >= 0)
-        *place = w->topo->gpu[gpu].place;
+        *location = w->topo->gpu[gpu].location;
     return gpu;
 }

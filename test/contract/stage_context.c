@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A carrier for staging, without a network. */
+/* A staging context for staging, without a network. */
 #define _GNU_SOURCE
-#include "test/contract/carrier.h"
+#include "test/contract/stage_context.h"
 
 #include "test/contract/group.h"
 
@@ -23,7 +23,7 @@ struct letter {
     struct wsh_done *done;
 };
 
-struct carrier {
+struct context {
     struct wsh_tp base;
     pthread_mutex_t lock;
     unsigned seed;
@@ -34,9 +34,9 @@ struct carrier {
 static char *memory; /* of all PEs, for every time that they open */
 static int opened;   /* times that this PE has */
 
-void carrier_reset(int n)
+void stage_context_reset(int n)
 {
-    size_t len = (size_t)CARRIER_BYTES * GROUP_MAX * OPENS_MAX;
+    size_t len = (size_t)STAGE_CONTEXT_BYTES * GROUP_MAX * OPENS_MAX;
 
     (void)n;
     if (memory)
@@ -48,33 +48,33 @@ void carrier_reset(int n)
 }
 
 /* Never the same: what a peer still sends to the former one must not be found in the next. */
-char *carrier_memory(int pe)
+char *stage_context_memory(int pe)
 {
     if (opened == OPENS_MAX)
         abort();
-    return memory + (size_t)CARRIER_BYTES * (size_t)(opened++ * GROUP_MAX + pe);
+    return memory + (size_t)STAGE_CONTEXT_BYTES * (size_t)(opened++ * GROUP_MAX + pe);
 }
 
-static int carrier_open(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits)
+static int context_open(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits)
 {
-    struct carrier *carrier = calloc(1, sizeof *carrier);
+    struct context *context = calloc(1, sizeof *context);
 
-    if (!carrier)
+    if (!context)
         return -ENOMEM;
-    carrier->seed = 1 + (unsigned)params->my_pe;
-    pthread_mutex_init(&carrier->lock, NULL);
+    context->seed = 1 + (unsigned)params->my_pe;
+    pthread_mutex_init(&context->lock, NULL);
     *limits = (struct wsh_tp_limits){0};
-    *tp = &carrier->base;
+    *tp = &context->base;
     return 0;
 }
 
-static void carrier_close(struct wsh_tp *tp)
+static void context_close(struct wsh_tp *tp)
 {
-    pthread_mutex_destroy(&((struct carrier *)tp)->lock);
+    pthread_mutex_destroy(&((struct context *)tp)->lock);
     free(tp);
 }
 
-static int carrier_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem,
+static int context_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem,
                                 void *blob, size_t *blob_len)
 {
     (void)tp;
@@ -87,21 +87,21 @@ static int carrier_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, st
     return 0;
 }
 
-static void carrier_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
+static void context_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
 {
     (void)tp;
     free(lmem);
 }
 
-static int carrier_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+static int context_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                               struct wsh_rmem *rmem)
 {
-    *rmem = (struct wsh_rmem){.tp = tp, .pe = pe, .seg = seg, .len = CARRIER_BYTES};
+    *rmem = (struct wsh_rmem){.tp = tp, .pe = pe, .seg = seg, .len = STAGE_CONTEXT_BYTES};
     memcpy(&rmem->map, blob, blob_len);
     return 0;
 }
 
-static int carrier_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
+static int context_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
 {
     *tctx = malloc(sizeof **tctx);
     if (!*tctx)
@@ -110,34 +110,34 @@ static int carrier_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
     return 0;
 }
 
-static void carrier_ctx_close(struct wsh_tctx *tctx)
+static void context_ctx_close(struct wsh_tctx *tctx)
 {
     free(tctx);
 }
 
-static unsigned draw(struct carrier *carrier)
+static unsigned draw(struct context *context)
 {
-    carrier->seed = carrier->seed * 1103515245u + 12345u;
-    return carrier->seed >> 16;
+    context->seed = context->seed * 1103515245u + 12345u;
+    return context->seed >> 16;
 }
 
 static int post(struct wsh_tctx *tctx, const struct letter *letter)
 {
-    struct carrier *carrier = (struct carrier *)tctx->tp;
+    struct context *context = (struct context *)tctx->tp;
     int rc = -EAGAIN;
 
-    pthread_mutex_lock(&carrier->lock);
-    if (carrier->n < LETTERS && draw(carrier) % 4) {
-        carrier->letter[carrier->n++] = *letter;
+    pthread_mutex_lock(&context->lock);
+    if (context->n < LETTERS && draw(context) % 4) {
+        context->letter[context->n++] = *letter;
         if (letter->done)
             __atomic_fetch_add(&letter->done->left, 1, __ATOMIC_RELAXED);
         rc = 0;
     }
-    pthread_mutex_unlock(&carrier->lock);
+    pthread_mutex_unlock(&context->lock);
     return rc;
 }
 
-static int carrier_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+static int context_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                               size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
     const struct letter letter = {
@@ -146,7 +146,7 @@ static int carrier_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem
     return post(tctx, &letter);
 }
 
-static int carrier_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off,
+static int context_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off,
                        const struct wsh_amo *amo, void *result, struct wsh_done *done)
 {
     const struct letter letter = {NULL, rmem->map + off, NULL, 0, amo->op, amo->operand, rmem->pe, done};
@@ -166,32 +166,32 @@ static void deliver(const struct letter *letter)
 }
 
 /* One of those that are there, if any; who holds the lock is at it. */
-static int carrier_progress(struct wsh_tp *tp)
+static int context_progress(struct wsh_tp *tp)
 {
-    struct carrier *carrier = (struct carrier *)tp;
+    struct context *context = (struct context *)tp;
     size_t at;
     int moved = 0;
 
-    if (pthread_mutex_trylock(&carrier->lock))
+    if (pthread_mutex_trylock(&context->lock))
         return 0;
-    if (carrier->n) {
-        at = draw(carrier) % carrier->n;
-        deliver(&carrier->letter[at]);
-        carrier->letter[at] = carrier->letter[--carrier->n];
+    if (context->n) {
+        at = draw(context) % context->n;
+        deliver(&context->letter[at]);
+        context->letter[at] = context->letter[--context->n];
         moved = 1;
     }
-    pthread_mutex_unlock(&carrier->lock);
+    pthread_mutex_unlock(&context->lock);
     return moved;
 }
 
-const struct wsh_tp_ops carrier_ops = {.name = "carrier",
-                                       .open = carrier_open,
-                                       .close = carrier_close,
-                                       .mem_register = carrier_mem_register,
-                                       .mem_release = carrier_mem_release,
-                                       .mem_attach = carrier_mem_attach,
-                                       .ctx_open = carrier_ctx_open,
-                                       .ctx_close = carrier_ctx_close,
-                                       .put_signal = carrier_put_signal,
-                                       .amo = carrier_amo,
-                                       .progress = carrier_progress};
+const struct wsh_tp_ops stage_context_ops = {.name = "context",
+                                             .open = context_open,
+                                             .close = context_close,
+                                             .mem_register = context_mem_register,
+                                             .mem_release = context_mem_release,
+                                             .mem_attach = context_mem_attach,
+                                             .ctx_open = context_ctx_open,
+                                             .ctx_close = context_ctx_close,
+                                             .put_signal = context_put_signal,
+                                             .amo = context_amo,
+                                             .progress = context_progress};
