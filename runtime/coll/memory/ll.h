@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LL lines (LL lines): small data beside its flag, written once by its owner, read by all members that share memory. */
+/* LL lines: small data beside its flag, written once by its owner, read by all members that share memory. */
 #ifndef WSH_COLL_LL_H
 #define WSH_COLL_LL_H
 

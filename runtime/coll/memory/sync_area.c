@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lays out the parts of a sync area (sync area), each on its own cache lines. */
+/* Lays out the parts of a sync area, each on its own cache lines. */
 #include "runtime/coll/memory/sync_area.h"
 
 #include "runtime/job/job.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The layout of a team's sync area (sync area): symmetric memory for flags and small data. */
+/* The layout of a team's sync area: symmetric memory for flags and small data. */
 #ifndef WSH_COLL_SYNC_AREA_H
 #define WSH_COLL_SYNC_AREA_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applies a message at the target when its condition is open and its group is complete. */
+/* Applies a message at the target when its condition is met and its group is complete. */
 #include "transports/efa/srd/rx_flow.h"
 
 #include "base/invariant.h"
@@ -108,7 +108,7 @@ static int apply_held(struct wsh_srd_rx_flow *rx_flow, uint32_t index, const str
     return sink->apply(sink->arg, rx_flow->held[index].msg);
 }
 
-/* The condition is open: applies the message, or lets it wait for its own group. */
+/* The condition is met: applies the message, or lets it wait for its own group. */
 static int pass_condition(struct wsh_srd_rx_flow *rx_flow, uint32_t index, const struct wsh_srd_sink *sink)
 {
     const struct wsh_srd_stamp *stamp = &rx_flow->held[index].stamp;
@@ -127,7 +127,7 @@ static int pass_condition(struct wsh_srd_rx_flow *rx_flow, uint32_t index, const
     return 0;
 }
 
-/* 1: what the message's condition asks for is there; 0: not yet. */
+/* 1: the message's condition is met; 0: not yet. */
 static int condition_may_hold(struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_stamp *stamp)
 {
     if (wsh_srd_before(rx_flow->applied, wsh_srd_widen(rx_flow->applied, stamp->after)))
@@ -142,8 +142,8 @@ static bool condition_holds(const struct wsh_srd_rx_flow *rx_flow, const struct 
 }
 
 /*
- * Opens what can be opened. Numbers, epochs and conditions grow together, so the first message held is one of the first
- * condition that is shut, and none behind it can go before it.
+ * Applies what can be applied. Numbers, epochs and conditions grow together, so the first message held
+ * is one of the first condition that is not met, and none behind it can go before it.
  */
 static int apply_held_ones(struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_sink *sink)
 {

@@ -48,12 +48,12 @@ struct wsh_srd_rx_flow {
     uint32_t applied; /* all messages before this number are applied */
     uint32_t counted; /* immediates taken */
     uint32_t acked_applied, acked_counted;
-    uint32_t n_shut;    /* messages behind a condition that is not open */
-    uint16_t condition; /* the last one opened */
+    uint32_t n_shut;    /* messages whose condition is not met */
+    uint16_t condition; /* the last one met */
     uint16_t ack_after;
     bool acking, failed;
-    uint64_t shut[WSH_SRD_WINDOW_MAX / 64];    /* by number modulo window: held behind a condition */
-    uint64_t lacking[WSH_SRD_WINDOW_MAX / 64]; /* … the condition is open, its own group is not complete */
+    uint64_t shut[WSH_SRD_WINDOW_MAX / 64];    /* by number modulo window: held by their condition */
+    uint64_t lacking[WSH_SRD_WINDOW_MAX / 64]; /* … the condition is met, its own group is not complete */
     uint64_t over[WSH_SRD_WINDOW_MAX / 64];    /* … applied, but one before it is not */
     struct wsh_srd_count group[WSH_SRD_SLOTS];
     struct wsh_srd_held *held; /* [window] */

@@ -10,14 +10,13 @@
  *                       per flow, and the target tells back `applied`: all messages before that number are applied.
  *                       One number serves quiet (equal to sent) and fences (not before the number at the fence).
  *
- * flow (flow.h)             source: one per (context, peer); decides go / conditional message / defer; says what is
- * pending link (flow.h)             source: one per peer, shared by the contexts; the credits that the peer granted at
- * set-up receive flow (rx_flow.h)  target: one per (source, context); counts, holds, applies, owes the source two
- * numbers
+ * flow (flow.h)             source: one per (context, peer); go, go with a condition or defer; what is pending
+ * link (flow.h)             source: one per peer, shared by the contexts; the credits that the peer granted at set-up
+ * receive flow (rx_flow.h)  target: one per (source, context); counts, holds, applies, owes the source two numbers
  *
  * A *group* is a set of counted writes with one name; whoever waits for it knows the exact number of its writes. A
  * large put with signal is a group of its own, named by its message. Counted puts go into the flow's open group, which
- * the first message after a fence names and so closes. A *condition* is what a fence asks of the messages behind it.
+ * the first message after a fence names and so closes. A *condition* is what a fence requires of messages behind it.
  * Fences only count up the context's epoch; a flow looks at the epoch at its next operation.
  *
  * ORDER (the same words stand at the source and at the target)
@@ -27,9 +26,8 @@
  *  3. A message starts only when all uncounted writes of earlier epochs are complete. If anything else of them is under
  *     way it goes behind a new condition: {number, after: the first message number of its epoch, group and exact count
  *     of the counted puts}. All messages of one epoch carry the same condition.
- *  4. The target opens a condition when all messages before `after` are applied (hence all earlier conditions are open)
- *  and the
- *     condition's group has its exact count; it applies no message before its condition is open.
+ *  4. A condition is met when all messages before `after` are applied (hence all earlier conditions are met) and its
+ *     group has its exact count; the target applies no message before its condition is met.
  *  5. The message of a put with signal also waits for the exact count of its own group. Without immediate data (or
  *     group, or credit) it stays at the source until its writes are complete.
  *  6. A group's slot is taken again only when `applied` has passed the first message that named it. The target has
@@ -138,9 +136,9 @@ struct wsh_srd_stamp {
     uint32_t applied;   /* of the receiver's flow of the same context: what wsh_srd_rx_flow_ack said … */
     uint32_t counted;   /* … filled by whoever sends */
     uint16_t seq;       /* number of this message in its flow */
-    uint16_t condition; /* number of the condition that it is behind */
-    uint16_t after;     /* the condition opens when all messages before this one are applied … */
-    uint16_t condition_count; /* … and so many writes of gate_group have arrived (0: of none) */
+    uint16_t condition; /* number of its condition */
+    uint16_t after;     /* the condition is met when all messages before this one are applied … */
+    uint16_t condition_count; /* … and so many writes of condition_group have arrived (0: of none) */
     uint16_t own_count;       /* the message waits for so many writes of own_group (0: for none) */
     uint8_t condition_group, own_group;
 };
