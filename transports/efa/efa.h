@@ -16,15 +16,15 @@ struct wsh_efa_gda;
 
 struct wsh_efa {
     struct wsh_tp base;
-    uint32_t n;      /* open here … */
-    uint32_t in_use; /* … and at all PEs: the first ones */
+    uint32_t n;      /* open here */
+    uint32_t in_use; /* the first ones, open at all PEs */
     struct wsh_efa_set *set[WSH_EFA_SETS_MAX];
     uint32_t users[WSH_EFA_SETS_MAX]; /* contexts */
     int wait_fd; /* readable when one of the endpoint sets' is; -1: there is none, or one endpoint set */
     int failed;  /* of any endpoint set: the first final error, which has been logged */
     unsigned noticed_rails; /* bits of rails that were said to be left out */
-    uint64_t foreign[2];    /* messages and writes that were dropped, not being of this job … */
-    uint64_t foreign_due;   /* … of which nothing is said before this second */
+    uint64_t foreign[2];    /* messages and writes that were dropped, not being of this job */
+    uint64_t foreign_due;   /* the second before which nothing is said of them */
     int noted_ctxs; /* it was said what does not go on many contexts: 1, or that there are no more: 2 */
     char label[64]; /* "libfabric's tcp;ofi_rxm" */
     bool weak_keys; /* it was said that keys of this provider can be guessed */

@@ -13,8 +13,8 @@
 
 #define WSH_EFA_NIC_QUEUE_PAIRS 256 /* of a NIC, for all PEs of the host */
 #define WSH_EFA_NIC_COUNTERS 512    /* that a NIC has in all */
-#define WSH_EFA_COUNTER_PAIRS 128   /* queue pairs that counters take of a NIC at most, by themselves … */
-#define WSH_EFA_COUNTER_PAIRS_PE 32 /* … and for one PE */
+#define WSH_EFA_COUNTER_PAIRS 128   /* queue pairs that counters take of a NIC at most, by themselves */
+#define WSH_EFA_COUNTER_PAIRS_PE 32 /* the same for one PE */
 #define WSH_EFA_COUNTER_CQ 8
 
 static bool has_ops(const struct wsh_efa_set *set, const struct wsh_efa_rail *rail)

@@ -13,8 +13,8 @@
 struct wsh_efa_lib {
     void *handle;
     uint32_t version;  /* of the library that was loaded */
-    uint32_t api;      /* the API version to ask it for … */
-    uint32_t api_hmem; /* … where device memory is asked for */
+    uint32_t api;      /* the API version to ask it for */
+    uint32_t api_hmem; /* the same where device memory is asked for */
     __typeof__(fi_version) *get_version;
     __typeof__(fi_getinfo) *getinfo;
     __typeof__(fi_freeinfo) *freeinfo;

@@ -15,8 +15,8 @@ struct wsh_efa_piece {
     size_t len;
     enum fi_hmem_iface iface;
     int gpu;
-    int fd;       /* of device memory, or -1 … */
-    uint64_t off; /* … where base is at this offset */
+    int fd;       /* of device memory, or -1 */
+    uint64_t off; /* of `base` in it */
 };
 
 /* With every rail, or with none. 0 or the provider's error, unlogged. */

@@ -29,13 +29,13 @@ struct wsh_efa_rail {
     struct fid_av *av;
     struct fid_ep *ep;
     uint32_t depth;           /* requests that the provider takes at a time */
-    uint32_t taken;           /* … that it has, or that are held, and that have not ended */
+    uint32_t taken;           /* requests given to it or held, that have not ended */
     uint32_t ended;           /* times that the queue had something */
-    uint32_t full_at;         /* … when a request last found no room … */
-    double full_since;        /* … since then; 0: never */
-    uint32_t batched;         /* … that it has without a doorbell (batch.c) */
-    struct wsh_efa_req *held; /* to be given next, with … */
-    uint64_t held_imm;        /* … this immediate data */
+    uint32_t full_at;         /* `ended` when a request last found no room */
+    double full_since;        /* since when it has been full; 0: never */
+    uint32_t batched;         /* requests given to it without a doorbell (batch.c) */
+    struct wsh_efa_req *held; /* to be given next */
+    uint64_t held_imm;        /* its immediate data */
     uint32_t entered;         /* addresses in the vector */
     bool hmem;                /* takes device memory */
     int wait_fd;              /* becomes readable when the queue has something; -1: the provider has none */

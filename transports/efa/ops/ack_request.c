@@ -35,7 +35,7 @@ static bool has_lazy(const struct wsh_efa_flow *flow)
     return wsh_srd_before(flow->srd.acked, flow->lazy_end);
 }
 
-/* … and were not requested, nor requested for by a message behind them. */
+/* Those that were not requested, nor requested for by a message behind them. */
 static bool must_request_lazy(const struct wsh_efa_flow *flow)
 {
     return has_lazy(flow) && wsh_srd_before(flow->prompt_end, flow->lazy_end);

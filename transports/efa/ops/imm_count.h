@@ -32,8 +32,8 @@ struct wsh_efa_flow;
 
 /* With a peer, all modulo 2^32. */
 struct wsh_efa_imm_count {
-    uint32_t counted;         /* of its writes, here … */
-    uint32_t acked;           /* … as was last acknowledged */
+    uint32_t counted;         /* of its writes, here */
+    uint32_t acked;           /* the same as last acknowledged */
     uint32_t wanted;          /* it has requested the acknowledgement of so many */
     uint32_t requested;       /* of the peer, of so many of this PE's */
     uint32_t lazy;            /* messages to it that are, and are not known as applied */

@@ -24,12 +24,12 @@ struct wsh_efa_op {
     uint32_t in_flight; /* segments given to the provider and not complete */
     uint32_t reported;  /* natively: segments that the engine takes for complete */
     bool noted;         /* is in set->ops.noted */
-    struct wsh_efa_req
-        *msg; /* its message, or a PUT's copied data, until sent; SIGNAL with segments: made then, of … */
+    struct wsh_efa_req *
+        msg; /* its message, or a PUT's copied data, until sent; SIGNAL with segments: made then, of the two below */
     uint32_t counter, generation; /* of a PUT by counter */
     bool counts;                  /* its message is that of a counted put, which nobody may be waiting for */
-    struct wsh_efa_target signal; /* … this word and … */
-    uint64_t value;               /* … operand */
+    struct wsh_efa_target signal; /* the word to change, */
+    uint64_t value;               /* by this operand */
     struct wsh_efa_op *next;      /* in set->ops.noted or set->ops.free */
 };
 

@@ -12,8 +12,8 @@ struct wsh_efa_set;
 #define WSH_EFA_TEXT_MAX 600 /* of a line about a failure, with the words of the provider */
 
 struct wsh_efa_loss {
-    double since;                /* when a peer was lost, or 0; everything ends some seconds later … */
-    char text[WSH_EFA_TEXT_MAX]; /* … with this line */
+    double since;                /* when a peer was lost, or 0; everything ends some seconds later */
+    char text[WSH_EFA_TEXT_MAX]; /* the line with which it ends */
 };
 
 /* Seconds of a clock that is cheap to read. */

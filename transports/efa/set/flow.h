@@ -37,10 +37,10 @@ struct wsh_efa_flow {
     uint64_t read_epoch;              /* natively: ordered reads of this epoch may start */
     uint32_t what[WSH_EFA_WHATS];     /* other operations under way, for the hang reporter */
     const uint8_t (*signal_forms)[2]; /* enum wsh_efa_signal_form */
-    uint32_t counter_writes;          /* the link's, when this flow last added to them … */
-    bool uncounted;                   /* … and that many are not known as counted */
-    uint32_t lazy_end;                /* number behind the last lazy message, … */
-    uint32_t prompt_end; /* … behind the last one that is not, or up to which an ack was requested */
+    uint32_t counter_writes;          /* the link's, when this flow last added to them */
+    bool uncounted;                   /* some up to counter_writes are not known as counted */
+    uint32_t lazy_end;                /* number behind the last lazy message */
+    uint32_t prompt_end; /* number behind the last one that is not, or up to which an ack was requested */
     bool late;           /* is in ctx->late */
     struct wsh_efa_flow *next_late;
     bool waiting;              /* is in set->waiting */

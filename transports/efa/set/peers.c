@@ -23,8 +23,8 @@ struct efa_address {
     uint8_t version, wire; /* of this struct and of messages */
     uint16_t name_len;     /* of one rail; all are alike */
     uint32_t n_rails;
-    uint32_t window;  /* messages that each other PE may have under way to this one, and … */
-    uint32_t imms;    /* … counted writes */
+    uint32_t window;  /* messages that each other PE may have under way to this one */
+    uint32_t imms;    /* counted writes that it may */
     uint32_t msg_max; /* bytes of a message */
     char provider[64];
     char buffers[sizeof((struct wsh_efa_set *)0)->connecting.rxm_buffers];

@@ -23,11 +23,11 @@ struct wsh_efa_path {
 
 struct wsh_efa_peer {
     uint64_t tag_in, tag_out;  /* that its messages must carry, and those to it do */
-    fi_addr_t addr;            /* with one rail; else … */
+    fi_addr_t addr;            /* with one rail; with several: path */
     struct wsh_efa_path *path; /* [set->n_rails], or NULL */
     uint8_t paths;             /* bits of those that are not lost */
-    uint8_t lost;              /* … of the lost ones */
-    uint8_t unacked;           /* … of lost ones, while nothing has come back by another */
+    uint8_t lost;              /* rails that are lost */
+    uint8_t unacked;           /* lost rails, while nothing has come back by another */
     uint8_t n_rails;           /* the peer's own */
     bool notice;               /* it does not know yet of a path that was lost */
     struct wsh_srd_link link;  /* what it granted */
@@ -36,8 +36,8 @@ struct wsh_efa_peer {
     uint32_t n_rx_flows;
     uint32_t window;      /* messages that a flow to it may have under way */
     uint32_t posted;      /* requests that the provider has for this peer */
-    uint32_t acks;        /* acks from it that said something new … */
-    uint32_t polled_acks; /* … at the last poll for silent peers */
+    uint32_t acks;        /* acks from it that said something new */
+    uint32_t polled_acks; /* the same at the last poll for silent peers */
     double lost_since;    /* when the provider first found no connection any more, or 0 */
     bool heard;           /* something has come back from it */
     bool connected;
@@ -48,8 +48,8 @@ struct wsh_efa_peer {
 
 /* What connecting takes. */
 struct wsh_efa_connecting {
-    struct wsh_secret secret; /* of the job, for tags, … */
-    uint32_t generation;      /* … and its calls of shmem_init */
+    struct wsh_secret secret; /* of the job, for tags */
+    uint32_t generation;      /* calls of shmem_init, for tags too */
     int (*look_up)(void *core, int pe, const char *name, void **address,
                    size_t *len); /* wsh_tp_peers.fetch */
     char rxm_buffers[24];        /* bytes of one, as ofi_rxm was told; "": another provider */

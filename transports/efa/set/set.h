@@ -42,10 +42,10 @@ struct wsh_efa_set {
     int failed;  /* the first final error, given by every call from then on */
 
     /* What the provider does and asks for. */
-    bool native;          /* it keeps writes, and messages behind writes, in order … */
-    bool native_reads;    /* … and reads behind writes */
+    bool native;          /* it keeps writes, and messages behind writes, in order */
+    bool native_reads;    /* it keeps reads behind writes too */
     bool imm;             /* writes can be counted at the target */
-    bool imm_receives;    /* … and take a receive there */
+    bool imm_receives;    /* immediate data take a receive there */
     bool doorbells;       /* its device is told of every request */
     bool mr_local;        /* buffers given to it must be registered */
     bool by_sockets;      /* a dead peer shows as a connection that cannot be made again */
@@ -67,10 +67,10 @@ struct wsh_efa_set {
     struct wsh_efa_choice choice; /* with several rails */
     struct wsh_efa_rail rail[WSH_EFA_RAILS];
     struct wsh_efa_pool plain; /* requests without a buffer */
-    struct wsh_efa_pool small; /* … with one for a message or a copied put */
+    struct wsh_efa_pool small; /* with a buffer for a message or a copied put */
     struct wsh_efa_pool
-        answer; /* … of msg_max bytes for replies and acks, which nothing else may keep waiting */
-    struct wsh_efa_pool large; /* … for unregistered user buffers */
+        answer; /* of msg_max bytes for replies and acks, which nothing else may keep waiting */
+    struct wsh_efa_pool large; /* for unregistered user buffers */
     struct wsh_efa_pool rx;    /* receives */
 
     int my_pe, n_pes;
@@ -88,8 +88,8 @@ struct wsh_efa_set {
 
     char *seg_base[WSH_SEGS_HOST]; /* registered segments of this PE's host memory: what messages are about */
     size_t seg_len[WSH_SEGS_HOST];
-    struct wsh_efa_lmem *lmem[WSH_SEGS_LOCAL]; /* all memory that is registered … */
-    struct wsh_ranges *device;                 /* … and device memory by address, with its segment */
+    struct wsh_efa_lmem *lmem[WSH_SEGS_LOCAL]; /* all memory that is registered */
+    struct wsh_ranges *device;                 /* device memory by address, with its segment */
     struct wsh_efa_mr slab_mr[4];              /* of the pools, where registered */
 
     struct wsh_efa_ctx **ctxs; /* [n_ctxs] by number, also closed ones */

@@ -55,8 +55,8 @@ enum wsh_srd_kind {
 
 enum wsh_srd_class {
     WSH_SRD_PLAIN,   /* writes that the target does not count */
-    WSH_SRD_COUNTED, /* … of the open group */
-    WSH_SRD_OWN,     /* … of a put with signal */
+    WSH_SRD_COUNTED, /* writes that it counts, of the open group */
+    WSH_SRD_OWN,     /* writes that it counts, of a put with signal */
     WSH_SRD_READS,
     WSH_SRD_CLASSES
 };
@@ -129,7 +129,7 @@ struct wsh_srd_flow {
     uint8_t counting;    /* > 0: counted puts have been of use lately */
     bool imm, failed;
     uint32_t puts_ended;       /* release, partner: the acquire in wsh_srd_flow_pending */
-    uint32_t ended;            /* … the same */
+    uint32_t ended;            /* release, with the same partner */
     uint32_t sent, acked;      /* messages; of these known as applied */
     uint32_t fetches;          /* replies to come */
     uint32_t imms, imms_acked; /* counted writes; of these known as counted */

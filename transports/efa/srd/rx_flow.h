@@ -53,8 +53,8 @@ struct wsh_srd_rx_flow {
     uint16_t ack_after;
     bool acking, failed;
     uint64_t shut[WSH_SRD_WINDOW_MAX / 64];    /* by number modulo window: held by their condition */
-    uint64_t lacking[WSH_SRD_WINDOW_MAX / 64]; /* … the condition is met, its own group is not complete */
-    uint64_t over[WSH_SRD_WINDOW_MAX / 64];    /* … applied, but one before it is not */
+    uint64_t lacking[WSH_SRD_WINDOW_MAX / 64]; /* held by their own group, the condition being met */
+    uint64_t over[WSH_SRD_WINDOW_MAX / 64];    /* applied before an earlier one */
     struct wsh_srd_count group[WSH_SRD_SLOTS];
     struct wsh_srd_held *held; /* [window] */
 };

@@ -133,12 +133,12 @@ static inline uint32_t wsh_srd_group_generation(uint8_t group)
  * holds its window. What may lag without bound (applied, counted) is whole.
  */
 struct wsh_srd_stamp {
-    uint32_t applied;   /* of the receiver's flow of the same context: what wsh_srd_rx_flow_ack said … */
-    uint32_t counted;   /* … filled by whoever sends */
-    uint16_t seq;       /* number of this message in its flow */
-    uint16_t condition; /* number of its condition */
-    uint16_t after;     /* the condition is met when all messages before this one are applied … */
-    uint16_t condition_count; /* … and so many writes of condition_group have arrived (0: of none) */
+    uint32_t applied;         /* of the receiver's flow of the same context: what wsh_srd_rx_flow_ack said */
+    uint32_t counted;         /* the same of writes; both filled by whoever sends */
+    uint16_t seq;             /* number of this message in its flow */
+    uint16_t condition;       /* number of its condition */
+    uint16_t after;           /* the condition is met when all messages before this one are applied */
+    uint16_t condition_count; /* and so many writes of condition_group have arrived (0: of none) */
     uint16_t own_count;       /* the message waits for so many writes of own_group (0: for none) */
     uint8_t condition_group, own_group;
 };

@@ -50,8 +50,8 @@ struct wsh_efa_req {
     struct wsh_done *done; /* counts this request, or NULL */
     char *buf;             /* its own memory, registered where the provider wants that, or NULL */
     void *desc;            /* of buf */
-    char *copy_to;         /* read through buf: where it goes … */
-    uint32_t len;          /* … and how much; message: bytes in buf */
+    char *copy_to;         /* read through buf: where it goes */
+    uint32_t len;          /* bytes that go there; message: bytes in buf */
     struct wsh_efa_pool *pool;
     struct wsh_efa_req *next;
     struct wsh_efa_wr wr;

@@ -20,12 +20,12 @@
  */
 struct sizes {
     uint32_t tx;       /* writes, reads and sends under way */
-    uint32_t small;    /* … of these with a buffer for a message or a copied put */
+    uint32_t small;    /* of them, those with a buffer for a message or a copied put */
     uint32_t large;    /* buffers for unregistered user memory */
-    uint32_t msg_max;  /* bytes of a message … */
-    uint32_t copied;   /* … and of a put that may be copied, with the head of a message */
-    uint32_t rx;       /* receives … */
-    uint32_t rx_bytes; /* … and bytes of them, for all endpoint sets */
+    uint32_t msg_max;  /* bytes of a message */
+    uint32_t copied;   /* bytes of a put that may be copied, with the head of a message */
+    uint32_t rx;       /* receives */
+    uint32_t rx_bytes; /* bytes of all receives, for all endpoint sets */
     uint32_t share;    /* credits for each receive */
 };
 

@@ -22,11 +22,11 @@ struct wsh_efa_limits {
     size_t copy_max;    /* bytes of a put that a buffer of `small` holds */
     size_t copy_always; /* bytes of a put whose source is reusable at once, even when nobody waits for that */
     size_t part_max;    /* bytes of one write or read */
-    size_t whole_max;   /* … that is an operation of its own: longer ones are cut */
+    size_t whole_max;   /* the longest that is one operation: longer ones are cut */
     size_t msg_max;     /* bytes of the largest message */
-    uint32_t window;    /* messages that a peer may have under way to this PE … */
-    uint32_t imms;      /* … and counted writes */
-    bool shared_rx;     /* … which may be more than there are receives */
+    uint32_t window;    /* messages that a peer may have under way to this PE */
+    uint32_t imms;      /* counted writes that it may */
+    bool shared_rx;     /* all these may be more than there are receives */
     uint32_t n_tx, n_small, n_large, n_rx; /* requests in the pools */
 };
 
@@ -50,7 +50,7 @@ void wsh_efa_sizes_limit(const struct wsh_efa_set *set, struct fi_info *info);
 
 /* Bytes of the requests of an endpoint set with their buffers, of a job of so many PEs. */
 size_t wsh_efa_sizes_pools(uint32_t n_pes, bool tcp);
-/* … of a peer that is connected and talked to by its contexts, and, untouched, of one that is not. */
+/* Bytes of a peer that is connected and talked to by its contexts; of one that is not they stay untouched. */
 size_t wsh_efa_sizes_peer(uint32_t n_pes, bool tcp);
 size_t wsh_efa_sizes_reserved(void);
 

@@ -95,8 +95,8 @@ struct wsh_efa_reply_msg {
 struct wsh_efa_count_msg { /* ACK_REQUEST and COUNTED */
     struct wsh_efa_head head;
     uint32_t counter_writes;
-    uint32_t end; /* ACK_REQUEST: an ack of all messages before this one is wanted too … */
-    uint16_t ctx; /* … of this context of the sender's */
+    uint32_t end; /* ACK_REQUEST: an ack of all messages before this one is wanted too */
+    uint16_t ctx; /* the context of the sender's that `end` is of */
     uint16_t zero[3];
 };
 
