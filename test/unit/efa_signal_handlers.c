@@ -29,7 +29,7 @@ static void load_taker(struct wsh_efa_handlers *saved)
     char path[512];
     void *library;
 
-    snprintf(path, sizeof path, "%s/test/unit/efa_handlers_taker.so",
+    snprintf(path, sizeof path, "%s/test/unit/efa_signal_handlers_taker.so",
              getenv("top_builddir") ? getenv("top_builddir") : ".");
     if (saved)
         wsh_efa_handlers_save(saved, true);
