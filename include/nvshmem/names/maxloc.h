@@ -2,7 +2,7 @@
 /*
  * Reductions of pairs in kernels: a value and where it is, two doubles. The larger value wins, of equal ones the
  * smaller place, so that all members get the same pair whatever the order. The way of other reductions
- * (device/coll/reduce.cuh), whose numbers have 8 bytes at most: a pair takes two cells.
+ * (device/coll/reduce.cuh), whose numbers have 8 bytes at most: a pair takes two LL lines.
  */
 #ifndef WSH_NV_MAXLOC_H
 #define WSH_NV_MAXLOC_H
@@ -32,23 +32,23 @@ struct wsh_nv_maxloc {
     }
 };
 
-/* The pair from member `from` at byte `at` of what it sent: two cells. */
+/* The pair from member `from` at byte `at` of what it sent: two LL lines. */
 static WSH_DEV struct wsh_nv_value_at wsh_nv_maxloc_take(const struct wsh_dev_group &group, int from,
                                                          size_t at)
 {
-    const struct wsh_ptx_pair *cell = wsh_dev_cells_from(group, group.pad, from) + at / WSH_CELL_BYTES;
-    struct wsh_ptx_pair first = wsh_ptx_get(cell), second = wsh_ptx_get(cell + 1);
-    uint64_t value = wsh_dev_cell_take(group, cell, first),
-             place = wsh_dev_cell_take(group, cell + 1, second);
+    const struct wsh_ptx_pair *line = wsh_dev_ll_from(group, group.area, from) + at / WSH_LL_BYTES;
+    struct wsh_ptx_pair first = wsh_ptx_get(line), second = wsh_ptx_get(line + 1);
+    uint64_t value = wsh_dev_ll_line_take(group, line, first),
+             place = wsh_dev_ll_line_take(group, line + 1, second);
 
     return {wsh_dev_as<double>(value), wsh_dev_as<double>(place)};
 }
 
-/* By cells, in one epoch. */
+/* By LL lines, in one epoch. */
 template <int S>
 WSH_DEV_CALL void wsh_nv_maxloc_near(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what)
 {
-    wsh_dev_cells_send<S>(group, what.source, 0, what.len);
+    wsh_dev_ll_send<S>(group, what.source, 0, what.len);
     wsh_dev_sync<S>(); /* dest may be what other lanes were to send */
 #pragma unroll 1
     for (size_t at = wsh_dev_lane<S>() * sizeof(wsh_nv_value_at); at < what.len;
@@ -91,7 +91,7 @@ WSH_DEV_CALL void wsh_nv_maxloc_all(const char *what, shmem_team_t team, void *d
         return;
     }
     group = wsh_dev_group_enter<S>(what, team);
-    if (all.len <= wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group))
+    if (all.len <= wsh_dev_ll_room<S, WSH_LL_COMBINE>(group))
         wsh_nv_maxloc_near<S>(wsh_dev_group(group), wsh_dev_reduction(all));
     else
         wsh_nv_maxloc_far<S>(wsh_dev_group(group), wsh_dev_reduction(all));
