@@ -3,7 +3,7 @@
 alone, and a program.
 
 backend.py FOLDER BUILD    writes a wheel to FOLDER with the libraries of a build folder in it: what
-`make wheel` runs With WARPSHMEM_BUILD=BUILD pip makes the same; without it the wheel has no
+`make wheel` runs. With WARPSHMEM_BUILD=BUILD pip makes the same; without it the wheel has no
 libraries, and finds those that are installed.
 """
 
@@ -12,12 +12,15 @@ import hashlib
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tempfile
 import zipfile
+from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any, Dict, List, Optional, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,7 +35,10 @@ FILES = (
     ("libnvshmem_device_sm_90.bc", "libnvshmem_device_sm_90.bc", False, False),
     ("libnvshmem_device.ltoir", "libnvshmem_device.ltoir", False, False),
     ("oshrun", "oshrun", True, True),
+    ("_calls.abi3.so", ".libs/_calls.abi3.so", False, True),
 )
+EXTENSION = "_calls.abi3.so"  # lies in the package itself; warpshmem/_quick.py
+EXTENSION_SOURCES = os.path.join(HERE, "ext")
 # Light modules beside the package, which frameworks' plug-ins are.
 BESIDE = ("warpshmem_front.py",)
 # A file that each Python reads at its start. Frameworks import deep_ep before they call plug-ins.
@@ -117,6 +123,10 @@ def collect(build: str, folder: str) -> Tuple[List[str], List[str]]:
     for name, source, must, is_elf in FILES:
         path, target = os.path.join(build, source), os.path.join(folder, name)
         if not os.path.isfile(path):
+            if name == EXTENSION:
+                print(
+                    "backend.py: no %s: calls go by ctypes; make says why" % path, file=sys.stderr
+                )
             if must:
                 raise SystemExit(
                     "backend.py: %s is not there; run make in %s first" % (path, build)
@@ -132,6 +142,32 @@ def collect(build: str, folder: str) -> Tuple[List[str], List[str]]:
                     [os.environ.get("STRIP", "strip"), "--strip-unneeded", target], check=True
                 )
     return copied, elf
+
+
+def compiled(folder: str) -> Optional[str]:
+    """Compile the extension module for a wheel without libraries; return its file, or None after a
+    line that says why not."""
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    paths, target = sysconfig.get_paths(), os.path.join(folder, EXTENSION)
+    names = sorted(os.listdir(EXTENSION_SOURCES)) if os.path.isdir(EXTENSION_SOURCES) else []
+    files = [os.path.join(EXTENSION_SOURCES, name) for name in names if name.endswith(".c")]
+    why = "no " + os.path.join(paths["include"], "Python.h") + " (apt install python3-dev)"
+    if not files:
+        why = "no folder ext beside backend.py"
+    elif not shutil.which(compiler[0]):
+        why = "no C compiler (apt install gcc)"
+    elif ".abi3.so" not in EXTENSION_SUFFIXES:
+        why = "this Python loads no modules of CPython's stable ABI"
+    elif os.path.exists(os.path.join(paths["include"], "Python.h")):
+        flags = (
+            "-O2 -std=gnu11 -fPIC -fvisibility=hidden -DPy_LIMITED_API=0x03090000 -shared".split()
+        )
+        flags += ["-I" + paths["include"], "-I" + paths["platinclude"]]
+        if not subprocess.run(compiler + flags + ["-o", target] + files).returncode:
+            return target
+        why = "the compiler says so above"
+    print("backend.py: calls go by ctypes, without the extension module: " + why, file=sys.stderr)
+    return None
 
 
 class Wheel:
@@ -197,15 +233,19 @@ def write_wheel(folder: str, build: Optional[str]) -> str:
     os.makedirs(folder, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         files, elf = collect(build, scratch) if build else ([], [])
-        wheel = Wheel(folder, tag(elf) if elf else "any")
+        platform = tag(elf) if elf else "any"
+        alone = None if build else compiled(scratch)
+        if alone:
+            files, platform = [alone], "linux_" + os.uname().machine
+        wheel = Wheel(folder, platform)
         for name in sources():
             wheel.add(name, read(os.path.join(HERE, name)))
         wheel.add(START, START_LINE.encode())
         for path in files:
-            wheel.add(
-                "warpshmem/lib/" + os.path.basename(path), read(path), os.stat(path).st_mode & 0o777
-            )
-        return wheel.close(bool(files))
+            name = os.path.basename(path)
+            where = "warpshmem/" if name == EXTENSION else "warpshmem/lib/"
+            wheel.add(where + name, read(path), os.stat(path).st_mode & 0o777)
+        return wheel.close(bool(build))
 
 
 def build_wheel(
@@ -232,7 +272,8 @@ def build_sdist(sdist_directory: str, config_settings: Optional[Dict[str, Any]] 
     """PEP 517: the package without libraries."""
     base = "warpshmem-" + version()
     with tarfile.open(os.path.join(sdist_directory, base + ".tar.gz"), "w:gz") as archive:
-        for name in sources() + ["backend.py", "pyproject.toml"]:
+        others = ["ext/" + name for name in sorted(os.listdir(EXTENSION_SOURCES))]
+        for name in sources() + ["backend.py", "pyproject.toml"] + others:
             archive.add(os.path.join(HERE, name), base + "/" + name)
         data = metadata().encode()
         entry = tarfile.TarInfo(base + "/PKG-INFO")

@@ -11,7 +11,7 @@ import platform
 import sys
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import __version__, _lib
+from . import __version__, _lib, _quick
 from .errors import WarpshmemError
 
 FILES = ("libnvshmem_device.bc", "libnvshmem_device.ltoir", "oshrun")
@@ -87,6 +87,7 @@ def report() -> Dict[str, str]:
         rows["specification"] = "OpenSHMEM %d.%d, %s" % (specification() + (vendor(),))
         rows[_lib.EP] = _library(_lib.ep, _lib.EP)
         rows[_lib.NVSHMEM] = _library(_lib.nvshmem, _lib.NVSHMEM)
+    rows["calls"] = _quick.describe()
     for name in FILES:
         rows[name] = _file(name)
     for name, soname in FOREIGN:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from . import _kept, _lib, dlpack, job
+from . import _kept, _lib, _quick, dlpack, job
 from .dtypes import TYPES, Type, dtype_name
 from .errors import WarpshmemError, last_line, refuse
 
@@ -167,6 +167,8 @@ def writable(seen: View, call: str, argument: str) -> View:
 def view(array: Any, call: str, argument: str) -> View:
     """Describe an array of numpy, torch, cupy, or of the array interfaces; ArgumentError where it
     is not contiguous."""
+    if _quick.waits:
+        _quick.meet()
     pointer = getattr(array, "data_ptr", None)
     if pointer is not None:  # torch
         if not array.is_contiguous():

@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 from typing import Any, Optional, Tuple
 
-from . import _lib, job, streams
+from . import _lib, _quick, job, streams
 from .dtypes import TYPES
 from .dtypes import need as need_type
 from .errors import refuse
@@ -67,6 +67,8 @@ def put(dest: Any, source: Any, pe: int, stream: Any = None) -> None:
     the data has arrived after a quiet or barrier. stream: the copy happens in the order of that
     stream; arrays are then memory of GPUs.
     """
+    if stream is None and _quick.put(dest, source, pe):
+        return
     there, here = _put_views("put", dest, source, pe)
     if stream is None:
         _lib.core().shmem_putmem(there.address, here.address, here.nbytes, pe)
@@ -79,6 +81,8 @@ def put(dest: Any, source: Any, pe: int, stream: Any = None) -> None:
 def put_nbi(dest: Any, source: Any, pe: int, stream: Any = None) -> None:
     """Start a put; neither array may be touched, nor freed, before the next quiet. Else as put.
     Section 9.6.2."""
+    if stream is None and _quick.put_nbi(dest, source, pe):
+        return
     there, here = _put_views("put_nbi", dest, source, pe)
     if stream is None:
         _lib.core().shmem_putmem_nbi(there.address, here.address, here.nbytes, pe)
@@ -94,6 +98,8 @@ def get(dest: Any, source: Any, pe: int, stream: Any = None) -> None:
 
     `dest` has no more elements than `source`, and the same dtype. stream: as put.
     """
+    if stream is None and _quick.get(dest, source, pe):
+        return
     there, here = _get_views("get", dest, source, pe)
     if stream is None:
         _lib.core().shmem_getmem(here.address, there.address, here.nbytes, pe)
@@ -105,6 +111,8 @@ def get(dest: Any, source: Any, pe: int, stream: Any = None) -> None:
 
 def get_nbi(dest: Any, source: Any, pe: int, stream: Any = None) -> None:
     """Start a get; `dest` holds the data after the next quiet. Else as get. Section 9.6.2."""
+    if stream is None and _quick.get_nbi(dest, source, pe):
+        return
     there, here = _get_views("get_nbi", dest, source, pe)
     if stream is None:
         _lib.core().shmem_getmem_nbi(here.address, there.address, here.nbytes, pe)
@@ -289,6 +297,8 @@ def put_signal(
     signal: symmetric array of uint64 (or int64); value: 0 to 2**64 - 1; op: "set" or "add". nbi:
     the arrays may not be touched before the next quiet. stream: as put.
     """
+    if stream is None and _quick.put_signal(dest, source, signal, value, pe, op, nbi, index):
+        return
     there, here = _put_views("put_signal", dest, source, pe)
     word, code = signal_word("put_signal", signal, index=index), signal_op("put_signal", op)
     value = _word("put_signal", value)

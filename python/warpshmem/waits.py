@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, List, Optional, Sequence, Tuple
 
-from . import _lib, job, rma, streams
+from . import _lib, _quick, job, rma, streams
 from .dtypes import need as need_type
 from .errors import refuse
 from .memory import View, symmetric
@@ -53,6 +53,8 @@ def wait_until(ivar: Any, cmp: str, value: Any, index: int = 0, stream: Any = No
     With `stream` the stream waits and not the caller. Where it takes longer than SHMEM_HANG_SECONDS
     a line says so.
     """
+    if stream is None and _quick.wait(ivar, cmp, value, index):
+        return
     seen = rma.element("wait_until", ivar, index, None, "wait", "ivar")
     code, number = comparison("wait_until", cmp), rma.number("wait_until", value, seen)
     if stream is None:
@@ -67,6 +69,9 @@ def wait_until(ivar: Any, cmp: str, value: Any, index: int = 0, stream: Any = No
 def test(ivar: Any, cmp: str, value: Any, index: int = 0) -> bool:
     """Return whether element `index` of this PE's `ivar` compares so with `value`; makes progress.
     Section 9.11.8."""
+    found = _quick.test(ivar, cmp, value, index)
+    if found is not None:
+        return found
     seen = _on_host("test", rma.element("test", ivar, index, None, "wait", "ivar"))
     code, number = comparison("test", cmp), rma.number("test", value, seen)
     return bool(
@@ -79,6 +84,9 @@ def signal_wait_until(
 ) -> Optional[int]:
     """Wait until element `index` of this PE's `signal` compares so; return it (None on a stream).
     Section 9.11.15."""
+    found = _quick.signal_wait(signal, cmp, value, index) if stream is None else None
+    if found is not None:
+        return found
     job.need("signal_wait_until")
     seen = rma.signal_word("signal_wait_until", signal, index=index)
     code, number = comparison("signal_wait_until", cmp), rma.number(

@@ -9,7 +9,7 @@ python=${WSH_TEST_PYTHON:-python3}
     python=/usr/bin/python3
 # Those of the package warpshmem that run on several PEs.
 pes_memory_files="test_pes_arrays.py test_pes_rma.py test_pes_atomics.py test_pes_collectives.py test_pes_errors.py"
-pes_files="$pes_memory_files test_pes_streams.py"
+pes_files="$pes_memory_files test_pes_quick.py test_pes_streams.py"
 
 [ -z "${WSH_TEST_VARIANT:-}" ] || [ "$WSH_TEST_VARIANT" = clang ] || tap_skip_all "python3 loads no sanitizer"
 command -v "$python" >/dev/null || tap_skip_all "no python3 (apt-get install python3)"
@@ -23,6 +23,9 @@ PYTHONPATH=$python_source${PYTHONPATH:+:$PYTHONPATH}
 WARPSHMEM_LIBRARY_DIR=$(cd "$top_builddir/.libs" && pwd)
 WSH_PY_OSHRUN=$(cd "$top_builddir" && pwd)/oshrun
 PYTHONDONTWRITEBYTECODE=1
+# Where the extension module is built, no test goes by ctypes unawares.
+[ ! -e "$WARPSHMEM_LIBRARY_DIR/_calls.abi3.so" ] || WARPSHMEM_PYTHON_CALLS=${WARPSHMEM_PYTHON_CALLS:-extension}
+[ -z "${WARPSHMEM_PYTHON_CALLS:-}" ] || export WARPSHMEM_PYTHON_CALLS
 export PYTHONPATH WARPSHMEM_LIBRARY_DIR WSH_PY_OSHRUN PYTHONDONTWRITEBYTECODE
 
 run_pytest()

@@ -9,4 +9,5 @@ set -u
 for pes in 2 4; do
     run_pytest uid $pes $pes_files
 done
+[ "${WARPSHMEM_PYTHON_CALLS:-}" != extension ] || WARPSHMEM_PYTHON_CALLS=ctypes run_pytest uid 2 $pes_files
 tap_done

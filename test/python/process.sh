@@ -7,5 +7,5 @@ set -u
 . "${top_srcdir:-.}/test/python/lib.sh"
 need_oshrun
 
-WSH_PY_LIMIT=300 run_pytest none 1 test_process.py test_strangers.py
+WSH_PY_LIMIT=300 run_pytest none 1 test_process.py test_quick_process.py test_strangers.py
 tap_done

@@ -66,6 +66,8 @@ class Report:
     def __init__(self, folder: str, options: Any) -> None:
         self.folder, self.pes = folder, options.pes
         self.suffix = ", %d PEs, %s, %s" % (options.pes, options.launcher, options.kind)
+        if os.environ.get("WARPSHMEM_PYTHON_CALLS") == "ctypes":
+            self.suffix += ", by ctypes"
         if options.launcher == "none":
             self.suffix = ""
         self.number, self.failed, self.late = options.first, 0, False

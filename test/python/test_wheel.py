@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
 from typing import Any, Dict, List
@@ -20,6 +22,7 @@ SOURCE = os.path.abspath(
     os.environ.get("top_srcdir", os.path.join(os.path.dirname(__file__), "../.."))
 )
 BUILD = os.path.abspath(os.environ.get("top_builddir", os.path.join(SOURCE, "build")))
+EXTENSION = "_calls.abi3.so"
 ELF = ("libwarpshmem.so.0", "libwarpshmem-ep.so.0", "libnvshmem_host.so.3", "oshrun")
 SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-.*)\.so\.[0-9]+$")
 PROGRAM = """
@@ -117,6 +120,21 @@ def test_what_it_holds(unpacked: str) -> None:
     if os.path.exists(BUILD + "/libnvshmem_device.bc"):
         assert "libnvshmem_device.bc" in there
     assert os.access(unpacked + "/warpshmem/lib/oshrun", os.X_OK)
+
+
+@pytest.mark.skipif(
+    not os.path.exists(os.path.join(BUILD, ".libs", EXTENSION)), reason="it is not built"
+)
+def test_the_extension_module(unpacked: str, fresh: Dict[str, str]) -> None:
+    """For every CPython: of the stable ABI, with no library but libc, and one symbol."""
+    path = "%s/warpshmem/%s" % (unpacked, EXTENSION)
+    text = run(["readelf", "-d", path], dict(os.environ))
+    assert all(SYSTEM.match(name) for name in re.findall(r"\(NEEDED\).*\[(.+)\]", text))
+    symbols = run(["readelf", "-W", "--dyn-syms", path], dict(os.environ)).split("\n")
+    names = [line.split()[-1] for line in symbols if " UND " not in line and " GLOBAL " in line]
+    assert names == ["PyInit__calls"]
+    rows = run([fresh["python"], "-m", "warpshmem.info"], fresh)
+    assert re.search(r"^calls +by /.*/warpshmem/%s$" % EXTENSION, rows, re.M), rows
 
 
 def test_record(unpacked: str) -> None:
@@ -232,5 +250,8 @@ def test_pip_installs_the_source(tmp_path: Any, folder: str) -> None:
         dict(os.environ),
     )
     assert not os.path.exists(target + "/warpshmem/lib")
+    headers = os.path.join(sysconfig.get_paths()["include"], "Python.h")
+    if shutil.which("cc") and os.path.exists(headers):
+        assert os.path.exists(os.path.join(target, "warpshmem", EXTENSION))
     environment = dict(os.environ, PYTHONPATH=target)
     assert target in run([sys.executable, "-m", "warpshmem.info"], environment)
