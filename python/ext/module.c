@@ -63,7 +63,7 @@ static PyObject *stop(PyObject *self, PyObject *none)
 
 static int add_names(PyObject *module)
 {
-    PyObject *kinds = PyTuple_New(WSH_PY_KINDS), *routines;
+    PyObject *kinds = PyTuple_New(WSH_PY_KINDS), *routines, *plan = wsh_py_plan_type();
     const char *names[] = {
 #define NAME(pointer, name) name,
         ROUTINES(NAME)
@@ -72,14 +72,14 @@ static int add_names(PyObject *module)
     const int n = sizeof(names) / sizeof(*names);
 
     routines = PyTuple_New(n);
-    if (!kinds || !routines)
+    if (!kinds || !routines || !plan)
         return -1;
     for (int i = 0; i < WSH_PY_KINDS; i++)
         PyTuple_SetItem(kinds, i, PyUnicode_FromString(wsh_py_kind_names[i]));
     for (int i = 0; i < n; i++)
         PyTuple_SetItem(routines, i, PyUnicode_FromString(names[i]));
     return PyModule_AddObject(module, "KINDS", kinds) || PyModule_AddObject(module, "ROUTINES", routines) ||
-           PyModule_AddIntConstant(module, "VERSION", INTERFACE);
+           PyModule_AddObject(module, "Plan", plan) || PyModule_AddIntConstant(module, "VERSION", INTERFACE);
 }
 
 PyMODINIT_FUNC PyInit__calls(void)

@@ -8,11 +8,12 @@ import ctypes
 import sys
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
+from . import _quick
 from .errors import ArgumentError
 
 _BYTES = {"bf16": 2, "e4m3": 1, "int32": 4, "int64": 8, "float32": 4}
 # What may stand for a type: names of numpy's and torch's.
-_NAMES: Dict[str, Tuple[str, ...]] = {
+NAMES: Dict[str, Tuple[str, ...]] = {
     "bf16": ("bfloat16", "uint16", "int16"),
     "e4m3": ("float8_e4m3fn", "uint8", "int8"),
     "int32": ("int32",),
@@ -68,12 +69,52 @@ def tokens_of(x: Any, hidden: int) -> int:
     return int(shape[0])
 
 
+def raw_stream(gpu: int) -> int:
+    """Return the cudaStream_t that is torch's current one on a GPU."""
+    torch = _torch()
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return int(raw(gpu) if raw is not None else torch.cuda.current_stream(gpu).cuda_stream)
+
+
+def allocator(like: Any) -> Callable[..., Tuple[Any, Tuple[Any, ...], Dict[str, Any]]]:
+    """Return what makes arrays as `like` is, apart: shape, type, strides -> a callable and its
+    arguments. torch's are of its caching allocator, by the shortest way that this torch has."""
+    if not is_tensor(like):
+        import numpy
+
+        return lambda shape, kind, steps=None: (numpy.empty, (shape, _numpy_type(kind)), {})
+    if _quick.waits:
+        _quick.meet()
+    torch, place = _torch(), "_empty_strided_" + ("cuda" if like.is_cuda else "cpu")
+    guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)  # torch.compile's
+    short = getattr(guards, place, None) if _quick.exchanges else None
+
+    def made(shape: Tuple[int, ...], kind: Any, steps: Any = None) -> Tuple[Any, ...]:
+        dtype = _torch_type(kind) if isinstance(kind, str) else kind
+        if short is not None:
+            return short, (shape, steps or _dense(shape), dtype), {}
+        keywords = dict(dtype=dtype, device=like.device)
+        if steps:
+            return torch.empty_strided, (shape, steps), keywords
+        return torch.empty, (shape,), keywords
+
+    return made
+
+
+def _dense(shape: Tuple[int, ...]) -> Tuple[int, ...]:
+    """Return the strides of an array in C order."""
+    steps, step = [], 1
+    for extent in reversed(shape):
+        steps.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(steps))
+
+
 def stream_of(stream: Any, like: Any) -> Optional[int]:
     """Return the cudaStream_t: of an int, of torch's or cupy's stream; None: torch's current
     one."""
     if stream is None:
-        torch = _torch()
-        return torch.cuda.current_stream(like.device).cuda_stream if is_tensor(like) else None
+        return raw_stream(like.get_device()) if is_tensor(like) else None
     for name in ("cuda_stream", "ptr"):
         if hasattr(stream, name):
             return int(getattr(stream, name))
@@ -107,8 +148,8 @@ class Where:
         if array is None:
             return None
         dtype = str(getattr(array, "dtype", type(array).__name__)).replace("torch.", "")
-        if dtype not in _NAMES[kind]:
-            raise self.refuse(name, "is of %s; give %s" % (dtype, " or ".join(_NAMES[kind][:2])))
+        if dtype not in NAMES[kind]:
+            raise self.refuse(name, "is of %s; give %s" % (dtype, " or ".join(NAMES[kind][:2])))
         shape = tuple(array.shape)
         if len(shape) < len(last) or any(
             want not in (-1, got) for want, got in zip(last, shape[-len(last) :])
@@ -119,7 +160,7 @@ class Where:
                 % (shape, ", ".join("any" if want < 0 else str(want) for want in last)),
             )
         address = self._tensor(name, array) if is_tensor(array) else self._array(name, array)
-        return address if address and array_size(array) else self._nothing()
+        return address if address and array_size(array) else nothing(self.device, self.like)
 
     def _tensor(self, name: str, tensor: Any) -> int:
         if not tensor.is_contiguous():
@@ -144,17 +185,17 @@ class Where:
             raise self.refuse(name, "is read-only; give an array that may be written")
         return array.ctypes.data
 
-    def _nothing(self) -> int:
-        key = str(self.like.device) if self.device else "host"
-        if key not in _nothings:
-            _nothings[key] = (
-                maker(self.like)((64,), "int32") if self.device else (ctypes.c_int64 * 32)()
-            )
-        made = _nothings[key]
-        return made.data_ptr() if self.device else ctypes.addressof(made)
-
 
 _nothings: Dict[str, Any] = {}
+
+
+def nothing(device: bool, like: Any) -> int:
+    """Return an address, in memory of the host or of a GPU, for arrays without elements."""
+    key = str(like.device) if device else "host"
+    if key not in _nothings:
+        _nothings[key] = maker(like)((64,), "int32") if device else (ctypes.c_int64 * 32)()
+    made = _nothings[key]
+    return int(made.data_ptr()) if device else ctypes.addressof(made)
 
 
 def array_size(array: Any) -> int:

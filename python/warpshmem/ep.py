@@ -13,6 +13,7 @@ import ctypes
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import _ep_arrays as arrays
+from . import _ep_plans as plans
 from . import _lib, errors
 from ._ep_structs import Bytes, Combine, Config, Dispatch, Statistics
 from .errors import ArgumentError
@@ -100,6 +101,9 @@ class Received(NamedTuple):
     totals: Any = None
 
 
+_NONE = (None,) * len(Received._fields)
+
+
 class ExpertParallel:
     """An instance of expert parallelism (shmemx_ep_create).
 
@@ -122,6 +126,8 @@ class ExpertParallel:
         self.local_experts = self.config.experts // self.n_pes
         self.capacity = self.config.capacity or self._capacity()
         self._kept: Dict[int, int] = {}  # tokens of the routing that each handle has
+        self._forms = self.forms()
+        self._plans: Dict[Any, Any] = {}  # of calls as `dispatch` and `combine` make them
         self._dispatch, self._combine, self._buffer = (
             _routine("shmemx_ep_" + name) for name in ("dispatch", "combine", "buffer")
         )
@@ -141,6 +147,9 @@ class ExpertParallel:
     def close(self) -> None:
         """End the instance (shmemx_ep_destroy). Collective over all PEs; a second call does
         nothing."""
+        for plan in filter(None, self._plans.values()):
+            plan.close()
+        self._plans = {}
         if self._ep:
             status = _routine("shmemx_ep_destroy")(self._ep)
             self._ep = _pointer()
@@ -152,21 +161,26 @@ class ExpertParallel:
         `rows`: how many are expected in high throughput, where the caller knows; otherwise
         capacity.
         """
+        new = arrays.maker(like)
+        return Received(*(form and new(*form) for form in self.forms(rows)))
+
+    def forms(self, rows: Optional[int] = None) -> Tuple[Optional[Tuple[Any, ...]], ...]:
+        """Return shape and type of what `received` makes; None for what it leaves out."""
         given, groups = self.config, self.config.hidden // 128
         low = given.mode == LOW_LATENCY
-        lead = (
-            (self.local_experts, self.capacity)
-            if low
-            else (self.capacity if rows is None else max(rows, 1),)
-        )
-        new = arrays.maker(like)
-        return Received(
-            new(lead + (given.hidden,), "e4m3" if given.dtype else "bf16"),
-            new(lead + (groups,), "float32") if given.dtype else None,
-            new((self.local_experts,), "int32"),
-            new(((self.local_experts,) if low else ()) + (self.n_pes, 2), "int32"),
-            None if low else new(lead + (given.topk,), self._number()),
-            None if low else new(lead + (given.topk,), "float32"),
+        lead: Tuple[int, ...] = (self.capacity if rows is None else max(rows, 1),)
+        if low:
+            lead = (self.local_experts, self.capacity)
+        return (
+            (lead + (given.hidden,), "e4m3" if given.dtype else "bf16"),
+            (lead + (groups,), "float32") if given.dtype else None,
+            ((self.local_experts,), "int32"),
+            (((self.local_experts,) if low else ()) + (self.n_pes, 2), "int32"),
+            None if low else (lead + (given.topk,), self._number()),
+            None if low else (lead + (given.topk,), "float32"),
+            None,
+            None,
+            None,
         )
 
     def dispatch(
@@ -192,8 +206,18 @@ class ExpertParallel:
         int64, row_sources [local experts, capacity] and totals [local experts] int32. Both
         halves are given the same. Entries of `received` that are None, but rows, are not written. stream: the GPU's; None: torch's current one.
         """
-        _lib.hold_errors()
         given = self.config
+        makes = received is None
+        plan = self._plan(Dispatch, x, x_scales is not None, makes)
+        if plan is not None:
+            at = plans.stream(self, stream, x)
+            found = plan.call(
+                halves, handle, at, -1, -1, 0, x, x_scales, topk, weights, *(received or _NONE)
+            )
+            if found is not None:
+                self._kept[handle] = found[0]
+                return self._received(found) if received is None else received
+        _lib.hold_errors()
         tokens = arrays.tokens_of(x, given.hidden)
         if received is None:
             received = self.received(x)
@@ -219,6 +243,23 @@ class ExpertParallel:
         check(self._dispatch(self._ep, call), "shmemx_ep_dispatch")
         self._kept[handle] = tokens
         return received
+
+    def _received(self, found: Tuple[Any, ...]) -> Received:
+        """Return the arrays that a plan has made, in their places."""
+        made = iter(found[1:])
+        return Received(*(form and next(made) for form in self._forms))
+
+    def _plan(self, struct: Any, like: Any, scaled: bool = False, makes: bool = False) -> Any:
+        """Return the plan of a call with arrays as `like`; None where there is none. makes: it
+        allocates as `like` is."""
+        key = struct, scaled, makes and type(like)
+        if key not in self._plans:
+            if not plans.fits(self, like):
+                return None
+            make = plans.dispatch if struct is Dispatch else plans.combine
+            begin = struct(version=CALL_VERSION)
+            self._plans[key] = make(self, begin, scaled, makes, like)
+        return self._plans[key]
 
     def _columns(self, given: Any) -> int:
         """Return the columns of a call's topk or weights: topk of the configuration or fewer."""
@@ -267,6 +308,12 @@ class ExpertParallel:
         given, tokens = self.config, self._kept.get(handle, 0)
         if out is None:
             out = arrays.maker(y)((tokens, given.hidden), "bf16")
+        plan = self._plan(Combine, y)
+        if plan is not None:
+            at = plans.stream(self, stream, y)
+            arguments = y, y_weights, weights, out, out_weights
+            if plan.call(halves, handle, at, tokens, -1, 0, *arguments) is not None:
+                return out
         where = arrays.Where("combine", bool(given.device), y)
         columns = self._columns(weights)
         call = Combine(

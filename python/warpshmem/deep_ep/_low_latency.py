@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
-from warpshmem import ep
+from warpshmem import _ep_arrays, ep
 
-from . import _low_checks, _topk
+from . import _low_checks, _low_plans, _topk
 from .errors import wrong
 from .utils.event import EventHandle, EventOverlap, Launch
 
@@ -29,6 +29,7 @@ class Handle(tuple):
     tokens: int
     given: torch.Tensor  # topk_idx of the dispatch
     version: Optional[int]  # of it
+    plans: "_low_plans.Plans"
 
 
 class Place:
@@ -41,12 +42,14 @@ class Place:
         self.device = bool(fields["device"])
         self.turn = 0
         self.stream: Any = None  # of the last call
+        self.raw = 0  # its cudaStream_t
         self.pending: Dict[str, Callable[[], None]] = {}
         self.buffers: Dict[int, torch.Tensor] = {}  # those of zero_copy, by address
         one = self.instance
         self.lead = (one.local_experts, one.capacity)
         self.ranges = (one.local_experts, one.n_pes)
         self.rows = self.lead + (fields["hidden"],)
+        self.plans: Dict[bool, _low_plans.Plans] = {}  # by whether scales are packed
         self.dispatch = ep.Dispatch(version=ep.CALL_VERSION)
         self.combine = ep.Combine(version=ep.CALL_VERSION)
 
@@ -67,11 +70,14 @@ class Place:
     def follow(self, stream: Any) -> None:
         """Let calls come one after another also where streams change, as on DeepEP's one stream."""
         last, self.stream = self.stream, stream
+        self.raw = stream.cuda_stream if stream is not None else 0
         if last is not None and last != stream and not torch.cuda.is_current_stream_capturing():
             stream.wait_stream(last)
 
     def close(self) -> None:
         self.buffers = {}
+        for plans in self.plans.values():
+            plans.close()
         self.instance.close()
 
 
@@ -97,10 +103,10 @@ class _Hook:
 
     def __call__(self) -> None:
         self.run()
-        if self.stream is not None:
-            now = torch.cuda.current_stream()
-            if now != self.stream:
-                now.wait_stream(self.stream)
+        stream = self.stream
+        if stream is not None:
+            if _ep_arrays.raw_stream(stream.device_index) != stream.cuda_stream:
+                torch.cuda.current_stream().wait_stream(stream)
 
 
 class LowLatency:
@@ -109,13 +115,14 @@ class LowLatency:
     def __init__(self, buffer: Any) -> None:
         self.buffer = buffer
         self.places: Dict[Tuple[int, ...], List[Place]] = {}
+        self.plans: Dict[Tuple[Any, ...], _low_plans.Plans] = {}  # of the last dispatch so
 
     def close(self) -> None:
         """End all instances. Collective."""
         for places in self.places.values():
             for place in places:
                 place.close()
-        self.places = {}
+        self.places, self.plans = {}, {}
 
     def place(
         self, device: int, dtype: int, hidden: int, experts: int, topk: int, most: int, tokens: int
@@ -255,7 +262,74 @@ class LowLatency:
         handle = Handle((sources, ranges, max_tokens, x.shape[1], experts))
         handle.place, handle.number, handle.turn = place, number, place.turn
         handle.tokens, handle.given, handle.version = tokens, topk_idx, _topk.version(topk_idx)
+        if packed not in place.plans:
+            place.plans[packed] = _low_plans.Plans(place, x, packed)
+        handle.plans = self.plans[max_tokens, experts, dtype, packed] = place.plans[packed]
         return (rows if scales is None else (rows, scales)), counts, handle, event, receive
+
+    def quick_dispatch(
+        self, plans: _low_plans.Plans, x: Any, topk_idx: Any, stats: Any, hook: bool
+    ) -> Optional[Tuple[Any, ...]]:
+        """The same as the dispatch before it, with other tensors; None where it is not."""
+        place, plan = plans.place, plans.dispatch
+        raw = plans.start("dispatch", x) if plan is not None else None
+        if raw is None:
+            return None
+        number = place.turn % HANDLES
+        found = plan.call(
+            ep.SEND if hook else ep.BOTH, number, raw, -1, -1, 0, x, topk_idx, stats, *plans.makes
+        )
+        if found is None:
+            return None
+        place.turn += 1
+        handle = Handle((found[3], found[4]) + plans.shape)
+        handle.place, handle.number, handle.turn, handle.plans = place, number, place.turn, plans
+        handle.tokens, handle.given, handle.version = found[0], topk_idx, _topk.version(topk_idx)
+        rows = (found[1], found[5]) if plans.fp8 else found[1]
+        receive = None
+        if hook:
+            half = _low_plans.receiver(place, plan, found[-1], raw, ep.Dispatch)
+            receive = _Hook(place, "dispatch", half, place.stream, (x, topk_idx, stats, found))
+        return rows, found[2], handle, EventOverlap(), receive
+
+    def quick_combine(
+        self,
+        x: Any,
+        topk_idx: Any,
+        weights: Any,
+        handle: Any,
+        zero_copy: bool,
+        hook: bool,
+        out: Any,
+    ) -> Optional[Tuple[Any, ...]]:
+        """A combine of the experts that the dispatch had; None where it is another call."""
+        if handle.__class__ is not Handle:
+            return None
+        place, plans = handle.place, handle.plans
+        plan = plans.combine
+        if (
+            plan is None
+            or topk_idx is not handle.given
+            or handle.version != _topk.version(topk_idx)
+            or place.turn - handle.turn >= HANDLES
+        ):
+            return None
+        raw = plans.start("combine", x)
+        if raw is None:
+            return None
+        tokens, columns = topk_idx.shape
+        if out is None:
+            out = torch.empty((tokens, place.rows[2]), dtype=torch.bfloat16, device=topk_idx.device)
+        at = place.instance.buffer_address(ep.BUFFER_Y) if zero_copy else 0
+        halves = ep.SEND if hook else ep.BOTH
+        found = plan.call(halves, handle.number, raw, tokens, columns, at, x, weights, out)
+        if found is None:
+            return None
+        receive = None
+        if hook:
+            half = _low_plans.receiver(place, plan, found[-1], raw, ep.Combine)
+            receive = _Hook(place, "combine", half, place.stream, (x, weights, out))
+        return out, EventOverlap(), receive
 
     def combine(
         self,

@@ -293,6 +293,16 @@ class Buffer(Refused):
         use_fp8: and scales [.., hidden / 128], in which rows of a column lie beside each other),
         counts [local experts], handle, event, hook.
         """
+        dtype = ep.BF16 if not use_fp8 else ep.FP8_UE8M0 if round_scale else ep.FP8
+        key = num_max_dispatch_tokens_per_rank, num_experts, dtype, use_fp8 and use_ue8m0
+        plans = self._low.plans.get(key)
+        if plans is not None and dispatch_wait_recv_cost_stats is None and not others:
+            if not async_finish and (round_scale or not use_ue8m0):
+                found = self._low.quick_dispatch(
+                    plans, x, topk_idx, cumulative_local_expert_recv_stats, return_recv_hook
+                )
+                if found is not None:
+                    return found  # type: ignore[return-value]
         self._need("low_latency_dispatch")
         refuse_others("low_latency_dispatch", DISPATCH, others)
         if dispatch_wait_recv_cost_stats is not None:
@@ -304,7 +314,6 @@ class Buffer(Refused):
             )
         if use_ue8m0 and not round_scale:
             raise wrong("Buffer.low_latency_dispatch", "use_ue8m0", "needs round_scale=True")
-        dtype = ep.BF16 if not use_fp8 else ep.FP8_UE8M0 if round_scale else ep.FP8
         return self._low.dispatch(
             x,
             topk_idx,
@@ -337,6 +346,18 @@ class Buffer(Refused):
         get_next_low_latency_combine_buffer returned was written instead. topk_idx: the dispatch's.
         topk_weights: [T, K] float32. Returns the sums [T, hidden], event, hook.
         """
+        if not (
+            use_logfmt
+            or async_finish
+            or others
+            or self._destroyed
+            or combine_wait_recv_cost_stats is not None
+        ):
+            found = self._low.quick_combine(
+                x, topk_idx, topk_weights, handle, zero_copy, return_recv_hook, out
+            )
+            if found is not None:
+                return found  # type: ignore[return-value]
         self._need("low_latency_combine")
         refuse_others("low_latency_combine", COMBINE, others)
         if use_logfmt:

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Low-latency calls by plans of the extension module, where a call is as the one before it: of the
+same shape and stream, with contiguous tensors. All others are `_low_latency.py`'s.
+
+What a call returns is new memory of torch's allocator, which is in the order of streams, keeps
+graphs apart, and knows of every tensor and view that is alive.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, Optional
+
+import torch
+from warpshmem import _ep_arrays, _ep_plans, ep
+from warpshmem._ep_plans import COLUMNS, NEEDED, TOKENS, WRITTEN, Slot
+
+from . import _low_checks
+
+
+def dispatch(place: Any, like: torch.Tensor, packed: bool) -> Any:
+    """Return the plan of a place's dispatches; None without the extension."""
+    fp8, begin = bool(place.fields["dtype"]), ep.Dispatch(version=ep.CALL_VERSION)
+    new = _ep_arrays.allocator(like)
+
+    def made(field: str, *form: Any) -> Slot:
+        return Slot(field, WRITTEN, (), (), *new(*form))
+
+    slots = [
+        Slot("x", NEEDED, ("bfloat16",), (TOKENS, place.fields["hidden"])),
+        Slot("topk", NEEDED, ("int64",), (TOKENS, COLUMNS)),
+        Slot("totals", WRITTEN, ("int32",), place.ranges[:1]),
+        made("rows", place.rows, _low_checks.FP8_DTYPE if fp8 else torch.bfloat16),
+        made("counts", place.ranges[:1], torch.int32),
+        made("row_sources", place.lead, torch.int32),
+        made("ranges", place.ranges, torch.int64),
+    ]
+    if fp8:
+        shape, steps = place.scales(packed)
+        begin.scales_row_step, begin.scales_column_step = steps[1:]
+        begin.scales_packed = int(packed)
+        kind = torch.int32 if packed else torch.float32
+        slots.append(made("row_scales", shape, kind, steps))
+    return _ep_plans.plan(place.instance, "dispatch", begin, tuple(slots), like)
+
+
+def combine(place: Any, like: torch.Tensor) -> Any:
+    """Return the plan of a place's combines; None without the extension."""
+    hidden = place.fields["hidden"]
+    slots = (
+        Slot("y", NEEDED, ("bfloat16",), place.rows),
+        Slot("weights", NEEDED, ("float32",), (TOKENS, COLUMNS)),
+        Slot("out", NEEDED | WRITTEN, ("bfloat16",), (TOKENS, hidden)),
+    )
+    begin = ep.Combine(version=ep.CALL_VERSION)
+    return _ep_plans.plan(place.instance, "combine", begin, slots, like)
+
+
+def on_gpu(tensor: Any) -> bool:
+    """Is this a tensor of a GPU?"""
+    return getattr(tensor, "is_cuda", False) is True
+
+
+class Plans:
+    """The plans of one place and form of scales, and the calls by them. A call returns None where
+    it is not plain."""
+
+    def __init__(self, place: Any, like: torch.Tensor, packed: bool) -> None:
+        self.place, self.fp8, self.device = place, bool(place.fields["dtype"]), place.device
+        self.dispatch, self.combine = dispatch(place, like, packed), combine(place, like)
+        self.makes = (None,) * (5 if self.fp8 else 4)  # no arrays: the outputs that are made
+        one = place.fields
+        self.shape = one["tokens"], one["hidden"], one["experts"]  # the end of a handle
+
+    def close(self) -> None:
+        for plan in (self.dispatch, self.combine):
+            if plan is not None:
+                plan.close()
+
+    def start(self, kind: str, like: Any) -> Optional[int]:
+        """Return the stream of a call, after the half that is before it; None for another stream
+        than the last call's."""
+        place = self.place
+        if kind in place.pending:
+            place.pending[kind]()
+        if not self.device:
+            return 0
+        if not on_gpu(like):
+            return None
+        raw = _ep_arrays.raw_stream(like.get_device())
+        return raw if raw == place.raw else None
+
+
+def receiver(place: Any, plan: Any, made: bytes, raw: int, kind: Any) -> Callable[[], None]:
+    """Return what makes the receiving half of a call."""
+    return functools.partial(_receive, place, plan, made, raw, place.stream, kind)
+
+
+def _receive(place: Any, plan: Any, made: bytes, raw: int, stream: Any, kind: Any) -> None:
+    if raw != place.raw:
+        place.follow(stream)
+    if not plan.again(made, ep.RECEIVE, raw):  # the Buffer was destroyed
+        call = kind.from_buffer_copy(made)
+        call.halves = ep.RECEIVE
+        one = place.instance
+        (one.start_dispatch if kind is ep.Dispatch else one.start_combine)(call)
