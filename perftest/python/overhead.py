@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a call of the Python package costs, beside the same routine called through its C interface.
+"""What a call of the Python package costs, beside the same routine called by a loop in C.
 
 overhead.py [--uid N] [--like numpy|torch-host|torch|cupy] [--calls N] [--bytes N]
+overhead.py --deep-ep [--calls N]
 
-PE 0 puts --bytes (8) bytes to PE 1: by a C loop (compiled where a C compiler is there), by ctypes
-with prepared arguments, by a prepared operation, and by put() with arrays. Each of --calls
-(100,000) calls is timed alone; printed are median and spread (10th and 90th percentile) in
-microseconds, after the clock's own cost was taken off. Starts two processes by a unique id with
---uid 2, else runs under a launcher. Exit status 1 where the prepared operation costs more than 3 us
-beyond C.
+PE 0 puts --bytes (8) bytes to PE 1, gets them, puts them with a signal, and waits for a word that
+has come. Each of --calls (100,000) calls is timed alone, in parts that come in turn; printed are
+median and spread (10th and 90th percentile) in microseconds, after the clock's own cost was taken
+off: by C (where a C compiler is), by the package with the extension module, and by ctypes. Starts
+two processes by a unique id with --uid 2, else runs under a launcher. Exit status 1 where a
+prepared operation costs more than 3 us beyond C, or a put in memory of the host by the extension
+more than 0.6.
+
+--deep-ep: one process, on a GPU where torch has one: deep_ep's low-latency dispatch and combine
+with a routine of C that does nothing in the place of the library's, so what is left is of the host.
 """
 
 from __future__ import annotations
@@ -22,17 +27,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 import warpshmem as shmem
-from warpshmem import _lib
+from warpshmem import _lib, _quick
 from warpshmem.memory import view
 
-LIMIT_US = 3.0
+LIMIT_US, PUT_LIMIT_US = 3.0, 0.6
+PARTS = 10
 LOOP = r"""
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 static double now(void)
 {
@@ -40,17 +47,33 @@ static double now(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1e9 + t.tv_nsec;
 }
-typedef void put_t(void *, const void *, size_t, int);
-void loop(put_t *put, void *dest, const void *source, size_t n, int pe, double *ns, int calls)
-{
-    for (int i = 0; i < calls; i++) {
-        double began = now();
-        if (put)
-            put(dest, source, n, pe);
-        ns[i] = now() - began;
+#define LOOP(name, call)                                                                       \
+    void name(void *routine, void *a, void *b, size_t n, uint64_t *word, double *ns, int calls) \
+    {                                                                                          \
+        for (int i = 0; i < calls; i++) {                                                      \
+            double began = now();                                                              \
+            call;                                                                              \
+            ns[i] = now() - began;                                                             \
+        }                                                                                      \
     }
+LOOP(idle, (void)0)
+LOOP(move, ((void (*)(void *, void *, size_t, int))routine)(a, b, n, 1))
+LOOP(signal_, ((void (*)(void *, void *, size_t, uint64_t *, uint64_t, int, int))routine)(a, b, n, word, 1, 0, 1))
+LOOP(wait_, ((void (*)(uint64_t *, int, uint64_t))routine)(word, 5, 0))
+int nothing(void *ep, const void *call)
+{
+    return 0;
 }
 """
+
+
+class Kind(NamedTuple):
+    """A routine: C's, the loop that calls it, and the package's."""
+
+    name: str
+    routine: str
+    loop: str
+    call: Callable[[], Any]
 
 
 def summary(ns: Any, idle: float) -> Tuple[float, float, float]:
@@ -78,8 +101,8 @@ def clock_cost(calls: int) -> float:
     return float(np.median(ns))
 
 
-def c_loop() -> Optional[Any]:
-    """Compile the loop; None where there is no compiler."""
+def compiled() -> Optional[ctypes.CDLL]:
+    """Compile the loops; None where there is no compiler."""
     compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc")
     if not compiler:
         return None
@@ -87,72 +110,226 @@ def c_loop() -> Optional[Any]:
         source, library = os.path.join(folder, "loop.c"), os.path.join(folder, "loop.so")
         with open(source, "w", encoding="utf-8") as out:
             out.write(LOOP)
-        if subprocess.run(
-            compiler.split() + ["-O2", "-shared", "-fPIC", "-o", library, source]
-        ).returncode:
-            return None
-        return ctypes.CDLL(library).loop
+        command = compiler.split() + ["-O2", "-shared", "-fPIC", "-o", library, source]
+        return None if subprocess.run(command).returncode else ctypes.CDLL(library)
 
 
-def arrays(like: str, nbytes: int) -> Tuple[Any, Any]:
-    """Return a symmetric array, and a private one."""
+class Ctypes:
+    """A context in which calls go by ctypes."""
+
+    def __init__(self, instances: Tuple[Any, ...] = ()) -> None:
+        self.instances = instances  # whose plans are made anew
+
+    def _forget(self) -> None:
+        for one in self.instances:
+            one.plans.clear()
+
+    def __enter__(self) -> None:
+        names = _quick.ROUTINES + ("module",)
+        self.kept = {name: getattr(_quick, name) for name in names}
+        vars(_quick).update((name, lambda *_: None) for name in names)
+        _quick.module = None
+        self._forget()
+
+    def __exit__(self, *_: Any) -> None:
+        vars(_quick).update(self.kept)
+        self._forget()
+
+
+def in_turn(calls: Dict[str, Callable[[int], Any]], n: int) -> Dict[str, Any]:
+    """Time each of several, n calls in parts that come in turn."""
+    found: Dict[str, List[Any]] = {name: [] for name in calls}
+    for _ in range(PARTS):
+        for name, call in calls.items():
+            found[name].append(call(n // PARTS))
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def by_ctypes(call: Callable[[], Any], instances: Tuple[Any, ...], n: int) -> Any:
+    """Time calls by ctypes."""
+    with Ctypes(instances):
+        return again(call, n)
+
+
+def again(call: Callable[[], Any], n: int) -> Any:
+    """Time calls after one that is not."""
+    getattr(call, "first", call)()
+    return timed(call, n)
+
+
+class Rows:
+    """What is printed."""
+
+    def __init__(self, head: str) -> None:
+        print("# " + head)
+        print("# %-44s %10s %10s %10s   us" % ("", "median", "10 %", "90 %"))
+
+    def add(self, name: str, ns: Any, idle: float) -> float:
+        """Print a row and return its median."""
+        values = summary(ns, idle)
+        print("  %-44s %10.3f %10.3f %10.3f" % ((name,) + values), flush=True)
+        return values[0]
+
+
+def arrays(like: str, nbytes: int) -> Tuple[Any, Any, Any]:
+    """Return a symmetric array, a private one, and a symmetric word on the host."""
     framework, gpu = like.partition("-")[0], like in ("torch", "cupy")
     dest = shmem.zeros(nbytes, "uint8", like=framework, device="gpu" if gpu else "host")
+    word = shmem.zeros(1, "int64", like=None if gpu else framework)
     if framework == "numpy":
-        return dest, np.ones(nbytes, "uint8")
+        return dest, np.ones(nbytes, "uint8"), word
     module = __import__(framework)
     if framework == "cupy":
-        return dest, module.ones(nbytes, dtype="uint8")
-    return dest, module.ones(nbytes, dtype=module.uint8, device="cuda" if gpu else "cpu")
+        return dest, module.ones(nbytes, dtype="uint8"), word
+    device = "cuda" if gpu else "cpu"
+    return dest, module.ones(nbytes, dtype=module.uint8, device=device), word
 
 
 def measure(like: str, nbytes: int, calls: int) -> int:
     """Measure and print, on PE 0."""
-    dest, source = arrays(like, nbytes)
-    core, to, of = _lib.core(), view(dest, "", ""), view(source, "", "")
+    dest, source, word = arrays(like, nbytes)
+    core, to, of, bell = (
+        _lib.core(),
+        view(dest, "", ""),
+        view(source, "", ""),
+        view(word, "", "").address,
+    )
     op = shmem.prepare_put(dest, source, 1)
+    pointer = ctypes.c_void_p
     raw = functools.partial(
         core.shmem_putmem,
-        ctypes.c_void_p(to.address),
-        ctypes.c_void_p(of.address),
+        pointer(to.address),
+        pointer(of.address),
         ctypes.c_size_t(nbytes),
         ctypes.c_int(1),
     )
-    rows: List[Tuple[str, Tuple[float, float, float]]] = []
-    loop = c_loop()
-    if loop is not None:
-        ns, put = np.zeros(calls), ctypes.cast(core.shmem_putmem, ctypes.c_void_p)
-        common = (
-            ctypes.c_void_p(to.address),
-            ctypes.c_void_p(of.address),
-            ctypes.c_size_t(nbytes),
-            ctypes.c_int(1),
-            ctypes.c_void_p(ns.ctypes.data),
-            ctypes.c_int(calls),
-        )
-        loop(None, *common)
-        idle = float(np.median(ns))
-        loop(put, *common)
-        rows.append(("C, a loop", summary(ns, idle)))
+    kinds = (
+        Kind("put", "shmem_putmem", "move", lambda: shmem.put(dest, source, 1)),
+        Kind("get", "shmem_getmem", "move", lambda: shmem.get(source, dest, 1)),
+        Kind(
+            "put_signal",
+            "shmem_putmem_signal",
+            "signal_",
+            lambda: shmem.put_signal(dest, source, word, 1, 1),
+        ),
+        Kind(
+            "wait_until", "shmem_int64_wait_until", "wait_", lambda: shmem.wait_until(word, "ge", 0)
+        ),
+    )
+    loops = compiled()
+    idle, idle_c = clock_cost(calls), 0.0
+
+    def by_c(loop: str, routine: str, swap: bool, n: int) -> Any:
+        ns, first, second = np.zeros(n), to.address, of.address
+        given = ctypes.cast(getattr(core, routine), pointer) if routine else None
+        pair = (second, first) if swap else (first, second)
+        arguments = [pointer(one) for one in pair] + [ctypes.c_size_t(nbytes), pointer(bell)]
+        getattr(loops, loop)(given, *arguments, pointer(ns.ctypes.data), ctypes.c_int(n))
+        return ns
+
+    if loops is not None:
+        idle_c = float(np.median(by_c("idle", "", False, calls)))
+    rows = Rows("%d bytes, %s, Python %s, %d calls" % (nbytes, like, sys.version.split()[0], calls))
+    medians: Dict[Tuple[str, str], float] = {}
+    for kind in kinds:
+        ways: Dict[str, Callable[[int], Any]] = {}
+        if loops is not None:
+            ways["C, a loop"] = functools.partial(by_c, kind.loop, kind.routine, kind.name == "get")
+        if _quick.module is not None:
+            ways["Python, by the extension"] = functools.partial(again, kind.call)
+        ways["Python, by ctypes"] = functools.partial(by_ctypes, kind.call, ())
+        if kind.name == "put":
+            ways["ctypes, arguments prepared"] = functools.partial(timed, raw)
+            ways["a prepared operation"] = functools.partial(timed, op)
+        for way, ns in in_turn(ways, calls).items():
+            spent = idle_c if way.startswith("C,") else idle
+            medians[kind.name, way] = rows.add("%s: %s" % (kind.name, way), ns, spent)
+    return judge(medians, like)
+
+
+def judge(medians: Dict[Tuple[str, str], float], like: str) -> int:
+    """Compare puts with C's; return the exit status."""
+    base = medians.get(("put", "C, a loop"))
+    if base is None:
+        base = medians["put", "ctypes, arguments prepared"]
+    bad = 0
+    limits = [("a prepared operation", LIMIT_US)]
+    if like in ("numpy", "torch-host"):
+        limits.append(("Python, by the extension", PUT_LIMIT_US))
+    for way, limit in limits:
+        if ("put", way) in medians:
+            more = medians["put", way] - base
+            print("# put, %s: %.3f us more than C's; the limit is %g" % (way, more, limit))
+            bad += more > limit
+    return 1 if bad else 0
+
+
+def deep_ep(calls: int) -> int:
+    """Measure deep_ep's calls without the library's."""
+    import torch
+    import torch.distributed as dist
+
+    from warpshmem import deep_ep, ep
+
+    torch.set_num_threads(1)
+    store = dist.FileStore(os.path.join(tempfile.mkdtemp(), "store"), 1)
+    dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+    loops = compiled()
+    if loops is None:
+        sys.exit("overhead.py: --deep-ep needs a C compiler")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    tokens, hidden, experts, k = 8, 512, 8, 4
+    x = torch.randn(tokens, hidden).bfloat16().to(device)
+    topk = torch.rand(tokens, experts).topk(k, 1)[1].to(device)
+    weights, out = torch.rand(tokens, k).to(device), torch.empty_like(x)
+    y = torch.zeros(experts, tokens, hidden, device=device).bfloat16()
+    buffer = deep_ep.Buffer(dist.group.WORLD, low_latency_mode=True, explicitly_destroy=True)
+    fp8 = hasattr(torch, "float8_e4m3fn")
+
+    def dispatch(**more: Any) -> Any:
+        return buffer.low_latency_dispatch(x, topk, tokens, experts, use_fp8=fp8, **more)
+
+    def combine(handle: Any, **more: Any) -> Any:
+        return buffer.low_latency_combine(y, topk, weights, handle, out=out, **more)
+
+    first = dispatch()[2]
+    combine(first)
+    place = first.place
+    for name, struct in (("_dispatch", ep.Dispatch), ("_combine", ep.Combine)):
+        routine = loops["nothing"]  # an object of its own
+        routine.restype, routine.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.POINTER(struct)]
+        setattr(place.instance, name, routine)
+    buffer._low.plans.clear()
+    place.plans.clear()
+
+    def hooked() -> None:
+        got = dispatch(return_recv_hook=True)
+        got[4]()
+        combine(got[2], return_recv_hook=True)[2]()
+
     idle = clock_cost(calls)
-    rows.append(("ctypes, arguments prepared", summary(timed(raw, calls), idle)))
-    rows.append(("a prepared operation", summary(timed(op, calls), idle)))
-    rows.append(
-        ("put(dest, source, pe)", summary(timed(lambda: shmem.put(dest, source, 1), calls), idle))
+    where = "%s, torch %s, Python %s" % (device.type, torch.__version__, sys.version.split()[0])
+    rows = Rows("deep_ep, %s, %s, %d calls" % ("FP8" if fp8 else "BF16", where, calls))
+    held = {"handle": first}
+
+    def combined() -> None:
+        combine(held["handle"])
+
+    combined.first = lambda: held.update(handle=dispatch()[2])  # type: ignore[attr-defined]
+    pairs = (
+        ("dispatch", dispatch),
+        ("combine", combined),
+        ("both with hooks", hooked),
     )
-    print(
-        "# put of %d bytes, %s, Python %s, %d calls" % (nbytes, like, sys.version.split()[0], calls)
-    )
-    print("# %-28s %10s %10s %10s   us" % ("", "median", "10 %", "90 %"))
-    for name, values in rows:
-        print("  %-28s %10.3f %10.3f %10.3f" % ((name,) + values))
-    base = rows[0][1][0]
-    more = rows[-2][1][0] - base
-    print(
-        "# a prepared operation costs %.3f us more than %s; the limit is %g"
-        % (more, rows[0][0], LIMIT_US)
-    )
-    return 0 if more <= LIMIT_US else 1
+    for name, call in pairs:
+        ways: Dict[str, Callable[[int], Any]] = {}
+        if _quick.module is not None:
+            ways["by the extension"] = functools.partial(again, call)
+        ways["by ctypes"] = functools.partial(by_ctypes, call, (place, buffer._low))
+        for way, ns in in_turn(ways, calls).items():
+            rows.add("%s: %s" % (name, way), ns, idle)
+    sys.stdout.flush()
+    os._exit(0)  # the instance has lost its routines
 
 
 def start(n: int) -> int:
@@ -174,7 +351,10 @@ def main() -> int:
     parser.add_argument("--like", default="numpy", choices=("numpy", "torch-host", "torch", "cupy"))
     parser.add_argument("--calls", type=int, default=100000)
     parser.add_argument("--bytes", type=int, default=8)
+    parser.add_argument("--deep-ep", action="store_true")
     options = parser.parse_args()
+    if options.deep_ep:
+        return deep_ep(options.calls)
     if options.uid and "WSH_OVERHEAD_ID" not in os.environ:
         return start(options.uid)
     unique = os.environ.get("WSH_OVERHEAD_ID")

@@ -41,6 +41,7 @@ for n in "$@"; do
     [ "$n" -gt 2 ] || WARPSHMEM_PYTHON_CALLS=ctypes job "tests with $n PEs, by ctypes" "$python" -u "$here/deep_ep_job.py" "$n" "$all"
     [ "$n" -gt 4 ] || job "moe.py with $n PEs" "$python" -u "$top_srcdir/examples/python/moe.py" --gpu --pes "$n"
 done
+job "what calls take of the host" "$python" -u "$top_srcdir/perftest/python/overhead.py" --deep-ep --calls 3000
 failed=$(grep -cE '^not ok |exit status [1-9]' "$out")
 skipped=$(grep -cE '^ok .*# SKIP' "$out")
 echo "$(($(grep -cE '^ok |losses are equal' "$out") - skipped)) passed, $failed failed, $skipped skipped" | tee -a "$out"
