@@ -2,6 +2,7 @@
 /* The routines that programs call: they check, and pass calls on to what moves the rows. */
 #include "ep/ep.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int shmemx_ep_bytes(const shmemx_ep_config_t *config, int n_pes, int pes_per_host, shmemx_ep_bytes_t *bytes)
@@ -19,7 +20,8 @@ int shmemx_ep_bytes(const shmemx_ep_config_t *config, int n_pes, int pes_per_hos
     ep_shape_fill(&shape, config, 0, n_pes, pes_per_host);
     bytes->symmetric = shape.bytes;
     bytes->local = sizeof(struct shmemx_ep) + ep_state_bytes(&shape) + ep_phase_bytes(&shape) +
-                   (size_t)shape.near * sizeof(char *) + (size_t)(n_pes + shape.handles) * sizeof(int) +
+                   (size_t)shape.near * sizeof(char *) + (config->device ? 0 : shape.group) +
+                   (size_t)(n_pes + shape.handles) * sizeof(int) +
                    (size_t)shape.counters * sizeof(shmemx_counter_t);
     bytes->counters = shape.counters;
     return 0;
@@ -46,6 +48,10 @@ static void take_turn(int *turn, const char *arena, const size_t buffers[2], con
 
 static int host_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
+    if (ep->shape.pushes) {
+        ep_host_low_dispatch(ep, call);
+        return 0;
+    }
     if (call->halves & SHMEMX_EP_SEND)
         ep_host_dispatch_send(ep, call);
     if (call->halves & SHMEMX_EP_RECEIVE)
@@ -59,13 +65,17 @@ int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call)
         return 1;
     remember(&ep->dispatch, call->halves, call->handle, call->tokens);
     ep->handle_tokens[call->handle] = call->tokens;
-    if (call->halves & SHMEMX_EP_SEND)
+    if (call->halves & SHMEMX_EP_SEND && !ep->shape.pushes)
         take_turn(&ep->turn[SHMEMX_EP_BUFFER_X], ep->arena, ep->shape.x, call->x);
     return ep->config.device ? ep_device_calls->dispatch(ep, call) : host_dispatch(ep, call);
 }
 
 static int host_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
 {
+    if (ep->shape.pushes) {
+        ep_host_low_combine(ep, call);
+        return 0;
+    }
     if (call->halves & SHMEMX_EP_SEND)
         ep_host_combine_send(ep, call);
     if (call->halves & SHMEMX_EP_RECEIVE)
@@ -78,9 +88,25 @@ int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call)
     if (ep_check_combine(ep, call))
         return 1;
     remember(&ep->combine, call->halves, call->handle, 0);
-    if (call->halves & SHMEMX_EP_SEND)
+    if (call->halves & SHMEMX_EP_SEND && !ep->shape.pushes)
         take_turn(&ep->turn[SHMEMX_EP_BUFFER_Y], ep->arena, ep->shape.y, call->y);
     return ep->config.device ? ep_device_calls->combine(ep, call) : host_combine(ep, call);
+}
+
+/* Low latency among near PEs: rows are copied nowhere first, so that this is memory like any other of the program. */
+static void *own_buffer(struct shmemx_ep *ep, const char *routine, int which)
+{
+    const struct ep_shape *shape = &ep->shape;
+    size_t bytes = which == SHMEMX_EP_BUFFER_X ? (size_t)shape->tokens * shape->row
+                                               : (size_t)shape->y_rows * shape->hidden * 2;
+
+    if (!ep->buffers[which])
+        ep->buffers[which] = ep->config.device ? ep_device_calls->take(bytes) : malloc(bytes);
+    if (!ep->buffers[which])
+        ep_refuse(routine,
+                  "no memory for %zu bytes; lower tokens or capacity, or take memory of the program's own",
+                  bytes);
+    return ep->buffers[which];
 }
 
 void *shmemx_ep_buffer(shmemx_ep_t ep, int which)
@@ -93,6 +119,8 @@ void *shmemx_ep_buffer(shmemx_ep_t ep, int which)
         ep_refuse(routine, "which is %d; it is SHMEMX_EP_BUFFER_X (0) or SHMEMX_EP_BUFFER_Y (1)", which);
         return NULL;
     }
+    if (ep->shape.pushes)
+        return own_buffer(ep, routine, which);
     return ep->arena + (which == SHMEMX_EP_BUFFER_X ? ep->shape.x : ep->shape.y)[1 - ep->turn[which]];
 }
 

@@ -41,6 +41,11 @@ static int check_sizes(const char *routine, const shmemx_ep_config_t *config, in
               config->experts);
     REFUSE_IF(config->tokens < 1 || config->tokens > 65536,
               "tokens is %d; it is from 1 to 65,536, per PE and call", config->tokens);
+    REFUSE_IF(config->mode == SHMEMX_EP_LOW_LATENCY &&
+                  (config->tokens > EP_LOW_TOKENS || config->experts > EP_LOW_EXPERTS),
+              "tokens is %d and experts %d; in low latency they are at most %d and %d, else take "
+              "SHMEMX_EP_HIGH_THROUGHPUT",
+              config->tokens, config->experts, EP_LOW_TOKENS, EP_LOW_EXPERTS);
     return 0;
 }
 
@@ -59,6 +64,7 @@ static int check_limits(const char *routine, const shmemx_ep_config_t *config, i
               "blocks is %d; it is from 1 to 1,024, or 0 for a default", config->blocks);
     REFUSE_IF(config->topk_bits != 0 && config->topk_bits != 32 && config->topk_bits != 64,
               "topk_bits is %d; it is 32 or 64, or 0 for 32", config->topk_bits);
+    REFUSE_IF(config->exact != 0 && config->exact != 1, "exact is %d; it is 0 or 1", config->exact);
     for (size_t i = 0; i < sizeof config->unused / sizeof config->unused[0]; i++)
         REFUSE_IF(config->unused[i], "unused[%zu] is %d; it is 0: begin with SHMEMX_EP_CONFIG_INITIALIZER", i,
                   config->unused[i]);
@@ -115,8 +121,9 @@ static int check_buffer(const char *routine, const struct shmemx_ep *ep, int whi
                         const char *address)
 {
     const struct ep_shape *shape = &ep->shape;
-    size_t bytes =
-        which == SHMEMX_EP_BUFFER_X ? shape->tokens * shape->row : (size_t)shape->y_rows * shape->hidden * 2;
+    size_t bytes = shape->pushes                 ? 0
+                   : which == SHMEMX_EP_BUFFER_X ? shape->tokens * shape->row
+                                                 : (size_t)shape->y_rows * shape->hidden * 2;
 
     for (int turn = 0; turn < 2; turn++) {
         const char *buffer = ep->arena + (which == SHMEMX_EP_BUFFER_X ? shape->x : shape->y)[turn];
@@ -136,7 +143,8 @@ static int check_buffer(const char *routine, const struct shmemx_ep *ep, int whi
 static int check_x(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
     const struct ep_shape *shape = &ep->shape;
-    bool in_buffer = call->x == ep->arena + shape->x[0] || call->x == ep->arena + shape->x[1];
+    bool in_buffer = shape->pushes ? call->x && call->x == ep->buffers[SHMEMX_EP_BUFFER_X]
+                                   : call->x == ep->arena + shape->x[0] || call->x == ep->arena + shape->x[1];
 
     REFUSE_IF(!call->x && call->tokens, "x is NULL with %d tokens; give their rows", call->tokens);
     REFUSE_IF(call->x_scales && !shape->scales,
@@ -250,9 +258,17 @@ static int check_version(const char *routine, uint32_t version, const int64_t *u
     REFUSE_IF(version != SHMEMX_EP_CALL_VERSION,
               "version is %u, and this library knows %u; set .version = SHMEMX_EP_CALL_VERSION", version,
               SHMEMX_EP_CALL_VERSION);
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 6; i++)
         REFUSE_IF(unused[i], "unused[%d] is %lld; it is 0: begin with zeros", i, (long long)unused[i]);
     return 0;
+}
+
+/* Of both kinds of calls: near PEs alone are waited for one by one. */
+static int check_waits(const char *routine, const struct shmemx_ep *ep, const int64_t *waits)
+{
+    REFUSE_IF(waits && !ep->shape.pushes,
+              "waits is given, which calls between hosts and of high throughput do not have; give NULL");
+    return check_memory(routine, ep, "waits", waits);
 }
 
 int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
@@ -278,7 +294,8 @@ int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *ca
     if (call->halves != SHMEMX_EP_RECEIVE && check_buffer(routine, ep, SHMEMX_EP_BUFFER_X, "x", call->x))
         return 1;
     return check_columns(routine, ep, call->columns) || check_x(routine, ep, call) ||
-           check_topk(routine, ep, call) || check_rows(routine, ep, call) || check_low(routine, ep, call);
+           check_topk(routine, ep, call) || check_rows(routine, ep, call) || check_low(routine, ep, call) ||
+           check_waits(routine, ep, call->waits);
 }
 
 static int check_results(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
@@ -323,7 +340,8 @@ int ep_check_combine(const struct shmemx_ep *ep, const shmemx_ep_combine_t *call
     REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_combine_t");
     return check_version(routine, call->version, call->unused) ||
            check_halves(routine, &ep->combine, call->halves, call->handle, ep->shape.handles) ||
-           check_routing(routine, ep, call->handle) || check_results(routine, ep, call);
+           check_routing(routine, ep, call->handle) || check_results(routine, ep, call) ||
+           check_waits(routine, ep, call->waits);
 }
 
 int ep_check_counts(const struct shmemx_ep *ep, int handle)

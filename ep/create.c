@@ -137,7 +137,7 @@ static int take_local(struct shmemx_ep *ep)
     const struct ep_shape *shape = &ep->shape;
 
     ep->near_arena = calloc((size_t)shape->near, sizeof *ep->near_arena);
-    ep->counters = calloc((size_t)shape->counters, sizeof *ep->counters);
+    ep->counters = calloc((size_t)shape->counters + 1, sizeof *ep->counters);
     ep->handle_tokens = calloc((size_t)shape->handles, sizeof *ep->handle_tokens);
     if (!ep->near_arena || !ep->counters || !ep->handle_tokens)
         return ep_refuse(routine, "no memory for %d counters", shape->counters);
@@ -156,15 +156,27 @@ static int take_mover(struct shmemx_ep *ep)
         return ep_device_calls->open(ep);
     ep->state = calloc(1, ep_state_bytes(&ep->shape));
     ep->phase = calloc(1, ep_phase_bytes(&ep->shape));
-    if (!ep->state || !ep->phase)
+    ep->group = calloc(1, ep->shape.group + 1);
+    if (!ep->state || !ep->phase || !ep->group)
         return ep_refuse(routine, "no memory for %zu bytes of state", ep_state_bytes(&ep->shape));
+    memset(ep->arena, 0, ep->shape.zeros);
     if (shmem_ctx_create(0, &ep->ctx))
         return ep_refuse(routine, "no context; destroy some, for each instance takes one");
     return 0;
 }
 
+static void give_buffers(struct shmemx_ep *ep)
+{
+    for (int which = 0; which < 2; which++)
+        if (ep->buffers[which] && ep->config.device)
+            ep_device_calls->give(ep->buffers[which]);
+        else
+            free(ep->buffers[which]);
+}
+
 static void give_up(struct shmemx_ep *ep)
 {
+    give_buffers(ep);
     if (ep->config.device && ep->kernels)
         ep_device_calls->close(ep);
     if (ep->ctx != SHMEM_CTX_INVALID)
@@ -172,6 +184,7 @@ static void give_up(struct shmemx_ep *ep)
     if (!ep->config.device) {
         free(ep->state);
         free(ep->phase);
+        free(ep->group);
     }
     if (ep->team != SHMEM_TEAM_INVALID)
         shmem_team_destroy(ep->team);
@@ -202,13 +215,14 @@ static int take_rest(struct shmemx_ep *ep, struct agreed *agreed)
 
     if (!agree(agreed, failed, 0, NULL) || failed)
         return 1;
-    failed = shmemx_counter_create(ep->team, (size_t)ep->shape.counters, ep->counters);
+    failed = ep->shape.counters && shmemx_counter_create(ep->team, (size_t)ep->shape.counters, ep->counters);
     if (!agree(agreed, failed, 0, NULL) || failed)
         return 1;
     failed = take_mover(ep);
     if (agree(agreed, failed, 0, NULL) && !failed)
         return 0;
-    shmemx_counter_destroy(ep->team, (size_t)ep->shape.counters, ep->counters);
+    if (ep->shape.counters)
+        shmemx_counter_destroy(ep->team, (size_t)ep->shape.counters, ep->counters);
     return 1;
 }
 
@@ -302,7 +316,8 @@ int shmemx_ep_destroy(shmemx_ep_t ep)
         shmem_ctx_quiet(ep->ctx);
     }
     shmem_barrier_all();
-    shmemx_counter_destroy(ep->team, (size_t)ep->shape.counters, ep->counters);
+    if (ep->shape.counters)
+        shmemx_counter_destroy(ep->team, (size_t)ep->shape.counters, ep->counters);
     give_up(ep);
     return 0;
 }

@@ -23,6 +23,9 @@ struct ep_state {
     uint64_t sent, results;  /* parts sent to each far peer, result parts received from each, since create */
     uint32_t x_turn, y_turn; /* of the last call */
     uint32_t arrived[8]; /* kernels: blocks at each of their barriers; lanes that have found a wrong part */
+#ifdef EP_CLOCKS
+    uint64_t clocks[16];
+#endif
     /* Since create: [n] parts received of each far origin, then [far] result parts sent to each far peer */
     uint64_t parts[];
 };
@@ -39,10 +42,15 @@ EP_FN size_t ep_state_bytes(const struct ep_shape *shape)
     X(CREDIT, "it has taken a part out of its window") \
     X(FORWARD, "it has forwarded a part")              \
     X(TAKEN, "it has taken what was forwarded")        \
+    X(COUNTS, "its counts have come")                  \
+    X(ROWS, "its rows have come")                      \
     X(Y, "its results are ready")                      \
     X(RESULT, "its results have come")                 \
     X(RESULT_CREDIT, "it has added up results")        \
-    X(WEIGHTS, "its weights have come")
+    X(WEIGHTS, "its weights have come")                \
+    X(BEGUN, "it is in this combine")                  \
+    X(WEIGHT, "its weights are here")                  \
+    X(RESULTS, "its rows have come back")
 
 #define EP_PHASE_NAME(name, text) EP_PHASE_##name,
 enum ep_phase_kind { EP_PHASES(EP_PHASE_NAME) EP_PHASES_N };
@@ -61,13 +69,17 @@ struct ep_phase {
     int32_t unused;
     int64_t call; /* its number */
     struct ep_wrong_part wrong;
-    uint64_t needs[]; /* of the counters of that kind: what each is waited to reach; kernels: 0 when it has */
+    uint64_t needs
+        []; /* of the counters of that kind: what each is waited to reach; kernels: 0 when it has. Of near
+                         PEs' words and flags, by PE: not 0 */
 };
 
 /* No kind has more counters. */
 EP_FN size_t ep_phase_bytes(const struct ep_shape *shape)
 {
-    return sizeof(struct ep_phase) + (size_t)shape->counters * sizeof(uint64_t);
+    size_t needs = (size_t)(shape->counters > shape->near ? shape->counters : shape->near);
+
+    return sizeof(struct ep_phase) + needs * sizeof(uint64_t);
 }
 
 struct shmemx_ep {
@@ -82,6 +94,8 @@ struct shmemx_ep {
     shmemx_counter_t *counters; /* [shape.counters] */
     struct ep_state *state;
     struct ep_phase *phase;
+    char *group;      /* on the host: memory of the one group */
+    void *buffers[2]; /* low latency among near PEs: X and Y, from when they are asked for */
     /* What the host remembers of calls, to refuse what is out of order. */
     struct ep_half {
         bool sent; /* the sending half was called, the receiving one not yet */
@@ -123,6 +137,10 @@ void ep_host_dispatch_receive(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *
 void ep_host_combine_send(struct shmemx_ep *ep, const shmemx_ep_combine_t *call);
 void ep_host_combine_receive(struct shmemx_ep *ep, const shmemx_ep_combine_t *call);
 
+/* The same of an instance that pushes. */
+void ep_host_low_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call);
+void ep_host_low_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call);
+
 /* The same on a stream, by kernels (ep/device); 0, or nonzero after a line. NULL where built without nvcc. */
 struct ep_device_calls {
     int (*open)(struct shmemx_ep *ep); /* state, phase, arenas for kernels; checks that all blocks fit */
@@ -132,6 +150,8 @@ struct ep_device_calls {
     int (*counts)(struct shmemx_ep *ep, int handle, int32_t *counts, int32_t *rows);
     int (*statistics)(struct shmemx_ep *ep, shmemx_ep_statistics_t *statistics);
     bool (*reaches)(const void *address); /* whether kernels may use it */
+    void *(*take)(size_t bytes);          /* memory of the GPU, or NULL */
+    void (*give)(void *memory);
 };
 extern const struct ep_device_calls *const ep_device_calls;
 

@@ -12,6 +12,11 @@
  *   slot      an image's place: part number % slots, parts being numbered from 0 on since create
  *   counted   what an origin counts for each PE: rows by kind, then in high throughput rows that have each local expert
  *   turn      which of the two X, or of the two Y: not the one of the call before
+ *
+ * Low latency among near PEs alone (ep/low) has slots in place of stores and images: rows are pushed there.
+ *
+ *   slot      of ep/low: one of the places of a row from one source, at its target
+ *   piece     some successive columns of a row, which have a flag of their own
  */
 #ifndef WSH_EP_LAYOUT_H
 #define WSH_EP_LAYOUT_H
@@ -26,6 +31,14 @@
 #endif
 
 enum { EP_ALIGN = 256, EP_SLOTS_LOW = 2, EP_SLOTS_HIGH = 4, EP_TOPK_MAX = 16, EP_GROUP = 128 };
+/* Low latency: tokens of a call at most; columns that pieces are made of; workers that have a piece of few rows. */
+enum {
+    EP_LOW_SHIFT = 11,
+    EP_LOW_TOKENS = 1 << EP_LOW_SHIFT,
+    EP_LOW_EXPERTS = 65535,
+    EP_LOW_UNIT = 256,
+    EP_LOW_WORKERS = 1024
+};
 
 /* One of a token's experts. */
 struct ep_entry {
@@ -89,6 +102,19 @@ struct ep_shape {
     int c_y, c_result, c_result_credit; /* combine: [near], [far][slots], [far] */
     int c_weights;                      /* [far] */
     int counters;
+    /* Low latency among near PEs alone (ep/low) */
+    int pushes, exact;         /* it is that; results are pushed row by row */
+    int units, pieces;         /* of EP_LOW_UNIT columns; of a row at most, a power of two */
+    int low_workers;           /* that have a piece each where there are few rows */
+    uint64_t by_mine, by_topk; /* divisors */
+    size_t low_meta;           /* bytes of a slot's meta */
+    size_t low_head, low_slot; /* bytes before a slot's row, and of a slot */
+    /* Offsets, by parity: words [near][mine + 1], [near]; slots and flags [near][tokens]; those of combine */
+    size_t low_words[2], low_begun[2], low_slots[2], low_flags[2];
+    size_t low_sums[2], low_sum_flags[2], low_weights[2];
+    size_t low_results; /* rows of low_sums: [near][tokens], or [tokens][topk] */
+    size_t zeros;       /* bytes from the arena's beginning that begin as zeros */
+    size_t group;       /* bytes of memory that the workers of a group share */
 };
 
 /* One handle, in symmetric memory: the routing of a dispatch. The functions ep_kept_* give what lies behind it. */
@@ -96,7 +122,30 @@ struct ep_kept {
     int64_t call; /* of the dispatch; 0: none yet */
     int32_t tokens, parts;
     int32_t rows, overflow; /* received here; whether they exceed the capacity */
-    int32_t unused[10];
+    uint64_t ticket;        /* low latency on GPUs: of the launch whose numbers these are */
+    int32_t unused[8];
+};
+
+/*
+ * Low latency: what is behind a slot's meta for each choice of its token: local expert << EP_LOW_SHIFT | place. As the
+ * handle keeps it: the row here, or EP_LOW_BEYOND the capacity. -1: not of this PE.
+ */
+struct ep_low_entry {
+    int32_t at;
+    float weight;
+};
+
+enum { EP_LOW_BEYOND = -2 };
+
+/* `topk` entries follow. */
+struct ep_low_meta {
+    int32_t token, unused;
+    struct ep_low_entry entry[];
+};
+
+/* Of a source's call, as a handle keeps it. */
+struct ep_low_source {
+    int32_t rows, tokens; /* distinct ones that came here; of the source */
 };
 
 /* Where a near PE's Y is. */
@@ -104,6 +153,18 @@ struct ep_near_y {
     int64_t y;       /* bytes from the beginning of its arena */
     int64_t weights; /* the same; 0: none */
 };
+
+/* For ep_divide by n: exact where both are less than 65,536, or their product than 2^32. */
+EP_FN uint64_t ep_divisor(int n)
+{
+    return ((1ull << 32) + (uint64_t)n - 1) / (uint64_t)n;
+}
+
+/* i / n, which takes a kernel a tenth of the time of a division. */
+EP_FN int ep_divide(int i, uint64_t divisor)
+{
+    return (int)((uint64_t)(uint32_t)i * divisor >> 32);
+}
 
 EP_FN size_t ep_align(size_t bytes, size_t to)
 {
@@ -216,6 +277,51 @@ EP_FN size_t ep_kept_metas(const struct ep_shape *shape, int handle)
 EP_FN size_t ep_kept_far_metas(const struct ep_shape *shape, int handle, int far)
 {
     return ep_kept_metas(shape, handle) + ((size_t)far + 1) * shape->tokens * shape->meta;
+}
+
+/* Low latency: how many columns, of EP_LOW_UNIT together, rows have. */
+EP_FN int ep_low_units(const struct ep_shape *shape)
+{
+    return (shape->hidden + EP_LOW_UNIT - 1) / EP_LOW_UNIT;
+}
+
+/*
+ * Rows of a PE with so many tokens are sent in 1 << shift pieces, the last of which may be empty: few tokens have many,
+ * so that all workers have something to do. Both ends compute it.
+ */
+EP_FN int ep_low_shift(const struct ep_shape *shape, int tokens)
+{
+    int shift = 0;
+
+    while (2 << shift <= shape->pieces && tokens << (shift + 1) <= shape->low_workers)
+        shift++;
+    return shift;
+}
+
+/* Columns of each piece but the last. */
+EP_FN int ep_low_each(const struct ep_shape *shape, int shift)
+{
+    return ((shape->units + (1 << shift) - 1) >> shift) * EP_LOW_UNIT;
+}
+
+/* [near]: of each source */
+EP_FN size_t ep_low_kept_sources(const struct ep_shape *shape, int handle)
+{
+    return ep_kept_far_parts(shape, handle);
+}
+
+/* Of this PE's tokens, [tokens]: experts [topk], weights [topk], then near PEs that have one in order, or -1, [topk] */
+EP_FN size_t ep_low_kept_own(const struct ep_shape *shape, int handle, int token)
+{
+    return ep_low_kept_sources(shape, handle) + ep_align(shape->near * sizeof(struct ep_low_source), 16) +
+           (size_t)token * shape->topk * 12;
+}
+
+/* Of the rows that came, [near][tokens] metas whose entries have rows */
+EP_FN size_t ep_low_kept_in(const struct ep_shape *shape, int handle, int source, int slot)
+{
+    return ep_align(ep_low_kept_own(shape, handle, shape->tokens), 16) +
+           ((size_t)source * shape->tokens + slot) * shape->low_meta;
 }
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The counters of one phase. */
+/* The counters of one phase; first is -1 where near PEs' words and flags are awaited. */
 struct family {
     int first, count;
     int low; /* rows of `low` counters are of one PE */
@@ -22,6 +22,11 @@ static struct family family_of(const struct ep_shape *shape, int phase)
         [EP_PHASE_RESULT] = {shape->c_result, shape->far * shape->slots, shape->slots},
         [EP_PHASE_RESULT_CREDIT] = {shape->c_result_credit, shape->far, 1},
         [EP_PHASE_WEIGHTS] = {shape->c_weights, shape->far, 1},
+        [EP_PHASE_COUNTS] = {-1, shape->near, 1},
+        [EP_PHASE_ROWS] = {-1, shape->near, 1},
+        [EP_PHASE_BEGUN] = {-1, shape->near, 1},
+        [EP_PHASE_WEIGHT] = {-1, shape->near, 1},
+        [EP_PHASE_RESULTS] = {-1, shape->near, 1},
     };
 
     return families[phase];
@@ -30,7 +35,8 @@ static struct family family_of(const struct ep_shape *shape, int phase)
 static bool is_near(int phase)
 {
     return phase == EP_PHASE_NEAR || phase == EP_PHASE_FORWARD || phase == EP_PHASE_TAKEN ||
-           phase == EP_PHASE_Y;
+           phase == EP_PHASE_Y || phase == EP_PHASE_COUNTS || phase == EP_PHASE_ROWS ||
+           phase == EP_PHASE_BEGUN || phase == EP_PHASE_WEIGHT || phase == EP_PHASE_RESULTS;
 }
 
 /* The PE, in the world, that counter i of a phase waits for. */
@@ -58,10 +64,12 @@ static const char *mode_of(const struct shmemx_ep *ep)
 /* " PE 3 (6 of 7)". While kernels wait, their counters are not read: that would be a copy from the GPU. */
 static size_t name_pe(const struct shmemx_ep *ep, int pe, int counter, uint64_t need, char *text, size_t size)
 {
-    uint64_t have = ep->kernels ? 0 : shmemx_counter_fetch(ep->counters[counter]);
+    uint64_t have = ep->kernels || counter < 0 ? 0 : shmemx_counter_fetch(ep->counters[counter]);
 
     if (have >= need)
         return 0;
+    if (counter < 0)
+        return (size_t)snprintf(text, size, " PE %d", pe);
     if (ep->kernels)
         return (size_t)snprintf(text, size, " PE %d (fewer than %llu)", pe, (unsigned long long)need);
     return (size_t)snprintf(text, size, " PE %d (%llu of %llu)", pe, (unsigned long long)have,
@@ -77,8 +85,8 @@ static void name_pes(const struct shmemx_ep *ep, int phase, char *text, size_t s
     for (int i = 0; i < family.count && used + 1 < size; i++) {
         uint64_t need = __atomic_load_n(&ep->phase->needs[i], __ATOMIC_RELAXED);
         size_t comma = used ? 1 : 0;
-        size_t more = name_pe(ep, waited_for(ep, phase, &family, i), family.first + i, need,
-                              text + used + comma, size - used - comma);
+        size_t more = name_pe(ep, waited_for(ep, phase, &family, i), family.first < 0 ? -1 : family.first + i,
+                              need, text + used + comma, size - used - comma);
 
         if (more && comma)
             text[used] = ',';

@@ -58,6 +58,8 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
     shape->blocks = config->blocks;
     shape->topk_shift = config->topk_bits == 64;
     shape->y_rows = (int64_t)(low ? shape->mine : 1) * shape->capacity;
+    shape->pushes = low && !shape->far;
+    shape->exact = config->exact;
 }
 
 static void fill_sizes(struct ep_shape *shape)
@@ -113,6 +115,52 @@ static void place_images(struct ep_shape *shape, struct room *room)
         place_weights(shape, room);
 }
 
+/* What workers of a group share: the routing of tokens as bits (ep/low/rank.h), and numbers of sources (expand.h). */
+static size_t group_bytes(const struct ep_shape *shape)
+{
+    size_t words = ((size_t)shape->tokens + 31) / 32, rows = (size_t)shape->experts + (size_t)shape->near;
+    size_t bytes = ep_align(rows * words * (sizeof(uint32_t) + sizeof(uint16_t)), 16);
+
+    bytes += ep_align((size_t)shape->tokens * shape->topk * 2 * sizeof(uint16_t), 16);
+    return bytes +
+           ep_align(((size_t)(shape->near + 1) * shape->mine + 4 * (size_t)shape->near) * sizeof(int32_t),
+                    16);
+}
+
+static void fill_low(struct ep_shape *shape)
+{
+    shape->by_mine = ep_divisor(shape->mine);
+    shape->by_topk = ep_divisor(shape->topk);
+    shape->low_workers = EP_LOW_WORKERS;
+    shape->units = ep_low_units(shape);
+    shape->pieces = 1;
+    while (shape->pieces < (shape->units + 1) / 2)
+        shape->pieces *= 2;
+    shape->low_meta = ep_align(sizeof(struct ep_low_meta) + shape->topk * sizeof(struct ep_low_entry), 16);
+    shape->low_head = ep_align(shape->low_meta + shape->scales, 128);
+    shape->low_slot = ep_align(shape->low_head + shape->row, 128);
+    shape->low_results = (size_t)(shape->near > shape->topk ? shape->near : shape->topk) * shape->tokens;
+    shape->group = group_bytes(shape);
+}
+
+/* What near PEs write here: words and flags, which begin as zeros, and then rows. */
+static void place_flags(struct ep_shape *shape, struct room *room, int parity)
+{
+    size_t near = (size_t)shape->near, tokens = (size_t)shape->tokens, pieces = (size_t)shape->pieces;
+
+    shape->low_words[parity] = room_take(room, near * ((size_t)shape->mine + 1), sizeof(uint64_t));
+    shape->low_begun[parity] = room_take(room, near, sizeof(uint64_t));
+    shape->low_flags[parity] = room_take(room, near * tokens * (pieces + 1), sizeof(uint64_t));
+    shape->low_sum_flags[parity] = room_take(room, shape->low_results * pieces, sizeof(uint64_t));
+    shape->low_weights[parity] = room_take(room, near * tokens * shape->topk, sizeof(uint64_t));
+}
+
+static void place_rows(struct ep_shape *shape, struct room *room, int parity)
+{
+    shape->low_slots[parity] = room_take(room, (size_t)shape->near * shape->tokens, shape->low_slot);
+    shape->low_sums[parity] = room_take(room, shape->low_results, (size_t)shape->hidden * 2);
+}
+
 /* What this PE alone uses during a call. */
 static void place_work(struct ep_shape *shape, struct room *room)
 {
@@ -143,6 +191,31 @@ static void place_counters(struct ep_shape *shape, struct room *room)
     shape->counters = room->counters;
 }
 
+/* Of an instance that pushes. */
+static void place_pushed(struct ep_shape *shape, struct room *room)
+{
+    fill_low(shape);
+    for (int parity = 0; parity < 2; parity++)
+        place_flags(shape, room, parity);
+    shape->zeros = room->bytes;
+    for (int parity = 0; parity < 2; parity++)
+        place_rows(shape, room, parity);
+    shape->handle = room->bytes;
+    shape->kept = ep_align(ep_low_kept_in(shape, 0, shape->near, 0) - shape->handle, EP_ALIGN);
+}
+
+/* Of one whose near PEs pull. */
+static void place_pulled(struct ep_shape *shape, struct room *room)
+{
+    for (int parity = 0; parity < 2; parity++)
+        place_store(shape, room, parity);
+    place_images(shape, room);
+    place_work(shape, room);
+    place_counters(shape, room);
+    shape->handle = room->bytes;
+    shape->kept = ep_align(ep_kept_far_metas(shape, 0, shape->far) - shape->handle, EP_ALIGN);
+}
+
 void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int me, int n, int near)
 {
     struct room room = {0, 0};
@@ -155,13 +228,10 @@ void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int
     shape->local = me % near;
     fill_numbers(shape, config);
     fill_sizes(shape);
-    for (int parity = 0; parity < 2; parity++)
-        place_store(shape, &room, parity);
-    place_images(shape, &room);
-    place_work(shape, &room);
-    place_counters(shape, &room);
-    shape->handle = room.bytes;
-    shape->kept = ep_align(ep_kept_far_metas(shape, 0, shape->far) - shape->handle, EP_ALIGN);
+    if (shape->pushes)
+        place_pushed(shape, &room);
+    else
+        place_pulled(shape, &room);
     room_take(&room, (size_t)shape->handles, shape->kept);
     shape->bytes = room.bytes;
 }

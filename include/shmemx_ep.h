@@ -44,23 +44,25 @@ typedef struct {
     int hidden;   /* columns: a multiple of 128, to 65,536 */
     int experts;  /* of all PEs: a multiple of their number */
     int topk;     /* experts a token: 1 to 16 */
-    int tokens;   /* of a PE in a call, at most: 1 to 65,536 */
+    int tokens;   /* of a PE in a call, at most: 1 to 65,536; in low latency to 2,048 */
     int capacity; /* rows that a PE receives at most: in low latency for each local expert (0: n * tokens, all
                      that can come); else in all (0: tokens * the smaller of topk and n) */
     int window;   /* high throughput: tokens of a part between hosts (0: 512) */
     int handles;  /* calls whose routing is kept at a time (0: 2) */
-    int blocks;   /* of a kernel, one for each SM that a call takes (0: 24, or what fits) */
+    int blocks; /* of a kernel, one for each SM that a call takes (0: what fits, at most 24; in low latency on
+                     one host 128) */
     int topk_bits; /* 64: topk and row_topk of dispatches are int64_t (0: 32, int32_t) */
-    int unused[18];
+    int exact; /* low latency on one host: 1: sums are in the order of the top-k, and only results are rounded */
+    int unused[17];
 } shmemx_ep_config_t;
 
 #define SHMEMX_EP_CONFIG_VERSION 1u
-#define SHMEMX_EP_CONFIG_INITIALIZER                                     \
-    {                                                                    \
-        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        {                                                                \
-            0                                                            \
-        }                                                                \
+#define SHMEMX_EP_CONFIG_INITIALIZER                                        \
+    {                                                                       \
+        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        {                                                                   \
+            0                                                               \
+        }                                                                   \
     }
 
 /* Bytes that a PE takes. */
@@ -132,7 +134,8 @@ typedef struct {
      */
     int64_t scales_row_step, scales_column_step;
     int scales_packed; /* 1, with FP8_UE8M0 and steps: an element is a word of 4 columns' exponents */
-    int64_t unused[7];
+    int64_t *waits;    /* [n], of one host: ns waited until each source was in the call are added. Or NULL */
+    int64_t unused[6];
 } shmemx_ep_dispatch_t;
 
 /*
@@ -146,8 +149,11 @@ int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call);
  * A combine. In low latency y has a row for each received one, and y * weight is added over a token's experts; else y
  * has the sums over this PE's experts, and they are added over PEs, and so is each column of y_weights. Sums are FP32,
  * in the order of the top-k; between hosts a row is the sum of one host (one copy) or PE (direct), rounded to BF16. Low
- * latency: the weights are those of the dispatch, or `weights`, which all PEs give or none. They go to other hosts
- * first, in one put to each PE that sums there, and a sending half waits for those of others: until theirs has begun.
+ * latency on one host: each PE's sum is rounded to BF16, and PEs are added in their order, unless config.exact.
+ *
+ * Low latency: the weights are those of the dispatch, or `weights`, which all PEs give or none; with them all PEs make
+ * both halves at once, or none does. On one host a sending half waits for nobody. Else weights go to other hosts first,
+ * in one put to each PE that sums there, and a sending half waits for those of others: until theirs has begun.
  */
 typedef struct {
     uint32_t version;
@@ -160,25 +166,28 @@ typedef struct {
     float *out_weights;     /* out: [T][K]. Or NULL */
     void *stream;
     const float *weights; /* low latency: [T][columns]; NULL: those of the dispatch */
-    int64_t unused[7];
+    int64_t *waits;       /* as in a dispatch */
+    int64_t unused[6];
 } shmemx_ep_combine_t;
 
 int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call);
 
-/* Buffers of `ep` from which rows are not copied first. */
+/* Buffers of `ep` from which rows are never copied first. */
 #define SHMEMX_EP_BUFFER_X 0 /* for x: [tokens][hidden] of dtype */
 #define SHMEMX_EP_BUFFER_Y 1 /* for y */
 
 /*
- * Return a buffer for x or y. Local. There are two of each, that come in turn; one may be written from the end of the
- * call after the one that it was given to. So a CUDA graph that has such calls has an even number of them.
+ * Return a buffer for x or y. Local. In low latency on one host no rows are copied first, wherever they are: there is
+ * one of each, memory like any other, made when it is first asked for. Else there are two of each, that come in turn;
+ * one may be written from the end of the call after the one that it was given to. So a CUDA graph that has such calls
+ * has an even number of them.
  */
 void *shmemx_ep_buffer(shmemx_ep_t ep, int which);
 
 /*
- * Wait on the host for the receiving half of the last dispatch with `handle`, and fetch its numbers: counts[L] as
- * above; *rows: all that were received (low latency: of the fullest expert). Nonzero after a line where they exceed
- * the capacity: rows beyond it were not stored, nothing else is lost. counts and rows may be NULL.
+ * Wait on the host until the receiving half of the last dispatch with `handle` has its numbers, and fetch them:
+ * counts[L] as above; *rows: all that were received (low latency: of the fullest expert). Nonzero after a line where
+ * they exceed the capacity: rows beyond it were not stored, nothing else is lost. counts and rows may be NULL.
  */
 int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows);
 

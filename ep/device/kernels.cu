@@ -5,6 +5,7 @@
  * does nothing: the first launch of each, which makes the driver load it.
  */
 #include "ep/device/run.cuh" /* before the steps, which then take it for what they run on */
+#include "ep/device/kernels.h"
 
 #include "ep/steps/combine.h"
 #include "ep/steps/dispatch.h"

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ep/device/clocks.cuh"
+
 /* Of an instance. */
 struct ep_kernels {
     struct ep_run run;
@@ -21,17 +23,40 @@ static int ep_cuda_refuse(const char *routine, const char *what, cudaError_t sta
     return ep_refuse(routine, "%s: %s", what, cudaGetErrorString(status));
 }
 
+static const void *ep_dispatch_kernel(const struct shmemx_ep *ep)
+{
+    return ep->shape.pushes ? ep_kernel_low_dispatch : (const void *)ep_kernel_dispatch;
+}
+
+static const void *ep_combine_kernel(const struct shmemx_ep *ep)
+{
+    return ep->shape.pushes ? ep_kernel_low_combine : (const void *)ep_kernel_combine;
+}
+
+static int ep_shared_refuse(size_t bytes)
+{
+    cudaGetLastError();
+    return ep_refuse("shmemx_ep_create",
+                     "the routing of a call takes %zu bytes of a multiprocessor's shared memory, more than there are; "
+                     "lower tokens or experts",
+                     bytes);
+}
+
 /*
  * As many blocks of either kernel as are resident at once, while other PEs use the GPU too. With far peers an SM is
  * left free: what they have for this PE may be applied by a kernel of the library's.
  */
 static int ep_grid_most(const struct shmemx_ep *ep, int *most)
 {
-    const void *const kernels[] = {(const void *)ep_kernel_dispatch, (const void *)ep_kernel_combine};
+    const void *const kernels[] = {ep_dispatch_kernel(ep), ep_combine_kernel(ep)};
+    size_t shared = ep->shape.group;
     int fits = 0;
 
     for (int i = 0; i < 2; i++) {
-        if (shmemx_collective_launch_query_gridsize(kernels[i], dim3(EP_THREADS), NULL, 0, &fits))
+        if (ep->shape.pushes &&
+            cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared))
+            return ep_shared_refuse(shared);
+        if (shmemx_collective_launch_query_gridsize(kernels[i], dim3(EP_THREADS), NULL, shared, &fits))
             return 1;
         *most = i && *most < fits ? *most : fits;
     }
@@ -41,8 +66,8 @@ static int ep_grid_most(const struct shmemx_ep *ep, int *most)
 
 static int ep_grid_choose(const struct shmemx_ep *ep, int *blocks)
 {
-    enum { EP_BLOCKS = 24 };
-    int asked = ep->config.blocks, most = 0;
+    enum { EP_BLOCKS = 24, EP_LOW_BLOCKS = 128 };
+    int asked = ep->config.blocks, most = 0, usual = ep->shape.pushes ? EP_LOW_BLOCKS : EP_BLOCKS;
 
     if (ep_grid_most(ep, &most))
         return 1;
@@ -51,7 +76,7 @@ static int ep_grid_choose(const struct shmemx_ep *ep, int *blocks)
                          "blocks is %d, and the GPU has room for %d at once, of each PE that shares it: give that at "
                          "most, or 0; with 0 of them, let fewer PEs share a GPU",
                          asked, most);
-    *blocks = asked ? asked : most < EP_BLOCKS ? most : EP_BLOCKS;
+    *blocks = asked ? asked : most < usual ? most : usual;
     return 0;
 }
 
@@ -87,6 +112,8 @@ static cudaError_t ep_fill_run(const struct shmemx_ep *ep, const struct ep_kerne
     const struct ep_run *run = &kernels->run;
     cudaError_t status;
 
+    if (shape->zeros && cudaMemsetAsync(ep->arena, 0, shape->zeros, kernels->stream))
+        return cudaErrorUnknown;
     status = cudaMemcpyAsync((void *)run->near_arena, ep->near_arena, sizeof(char *) * (size_t)shape->near,
                              cudaMemcpyHostToDevice, kernels->stream);
     if (!status)
@@ -120,18 +147,21 @@ static cudaError_t ep_make_run(struct shmemx_ep *ep, struct ep_kernels *kernels)
     kernels->run.shape = ep->shape;
     kernels->run.arena = ep->arena;
     kernels->run.phase = ep->phase;
+    for (int near = 0; near < ep->shape.near && near < EP_NEAR_FEW; near++)
+        kernels->run.near_few[near] = ep->near_arena[near];
     ep->state = kernels->run.state;
     return ep_fill_run(ep, kernels);
 }
 
-static cudaError_t ep_start(const void *kernel, int blocks, cudaStream_t stream, void **args)
+static cudaError_t ep_start(const void *kernel, const struct ep_kernels *kernels, cudaStream_t stream, void **args)
 {
     cudaLaunchAttribute together = {};
     cudaLaunchConfig_t config = {};
 
     together.id = cudaLaunchAttributeCooperative;
     together.val.cooperative = 1;
-    config.gridDim = dim3((unsigned)blocks);
+    config.gridDim = dim3((unsigned)kernels->blocks);
+    config.dynamicSmemBytes = kernels->run.shape.group;
     config.blockDim = dim3(EP_THREADS);
     config.stream = stream;
     config.attrs = &together;
@@ -149,19 +179,22 @@ static bool ep_is_captured(cudaStream_t stream)
 static cudaError_t ep_start_dispatch(struct ep_kernels *kernels, const shmemx_ep_dispatch_t *call, cudaStream_t stream)
 {
     struct ep_published published = kernels->published;
-    void *args[] = {&kernels->run, &published, (void *)call};
+    struct ep_run *run = &kernels->run;
+    void *args[] = {run, &published, (void *)call}, *low[] = {run, (void *)call};
 
+    run->ticket = 0;
     if ((call->halves & SHMEMX_EP_RECEIVE) && !ep_is_captured(stream))
-        published.ticket = ++kernels->launched[call->handle];
-
-    return ep_start((const void *)ep_kernel_dispatch, kernels->blocks, stream, args);
+        run->ticket = published.ticket = ++kernels->launched[call->handle];
+    return run->shape.pushes ? ep_start(ep_kernel_low_dispatch, kernels, stream, low)
+                             : ep_start((const void *)ep_kernel_dispatch, kernels, stream, args);
 }
 
 static cudaError_t ep_start_combine(struct ep_kernels *kernels, const shmemx_ep_combine_t *call, cudaStream_t stream)
 {
     void *args[] = {&kernels->run, (void *)call};
 
-    return ep_start((const void *)ep_kernel_combine, kernels->blocks, stream, args);
+    return ep_start(kernels->run.shape.pushes ? ep_kernel_low_combine : (const void *)ep_kernel_combine,
+                    kernels, stream, args);
 }
 
 /* Nothing is loaded, nor memory for a stack found, when kernels may be waiting. */
@@ -183,17 +216,31 @@ static void ep_device_close(struct shmemx_ep *ep)
     if (!kernels)
         return;
     cudaDeviceSynchronize(); /* calls on whatever stream */
+    ep_print_clocks(ep);
     if (kernels->stream)
         cudaStreamDestroy(kernels->stream);
     cudaFree(kernels->run.state);
     cudaFreeHost(ep->phase);
-    shmem_free(kernels->published.host);
-    shmem_free(kernels->published.kept);
+    if (kernels->published.host)
+        shmem_free(kernels->published.host);
+    if (kernels->published.kept)
+        shmem_free(kernels->published.kept);
     free(kernels->launched);
     free(kernels);
     ep->kernels = NULL;
     ep->state = NULL;
     ep->phase = NULL;
+}
+
+static int ep_make_published(const struct shmemx_ep *ep, struct ep_kernels *kernels)
+{
+    size_t handles = (size_t)ep->shape.handles;
+
+    kernels->published.host = (uint64_t *)shmem_calloc(handles, sizeof(uint64_t));
+    kernels->published.kept = (char *)shmem_calloc(handles, ep_published_bytes(&ep->shape));
+    if (!kernels->published.host || !kernels->published.kept)
+        return ep_refuse("shmemx_ep_create", "no room in the host's heap: raise SHMEM_SYMMETRIC_SIZE");
+    return 0;
 }
 
 /* Collective, for memory of the host's heap. What it has made when it fails, close frees. */
@@ -206,10 +253,8 @@ static int ep_device_open(struct shmemx_ep *ep)
     if (!kernels || !(kernels->launched = (uint64_t *)calloc(handles, sizeof(uint64_t))))
         return ep_refuse("shmemx_ep_create", "no memory for %zu handles", handles);
     ep->kernels = kernels;
-    kernels->published.host = (uint64_t *)shmem_calloc(handles, sizeof(uint64_t));
-    kernels->published.kept = (char *)shmem_calloc(handles, ep_published_bytes(&ep->shape));
-    if (!kernels->published.host || !kernels->published.kept)
-        return ep_refuse("shmemx_ep_create", "no room in the host's heap: raise SHMEM_SYMMETRIC_SIZE");
+    if (!ep->shape.pushes && ep_make_published(ep, kernels))
+        return 1;
     if (ep_grid_choose(ep, &kernels->blocks))
         return 1;
     status = ep_make_run(ep, kernels);
@@ -232,15 +277,44 @@ static int ep_device_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *ca
     return status ? ep_cuda_refuse("shmemx_ep_combine", "the kernel does not start", status) : 0;
 }
 
+/* Low latency among near PEs: the numbers lie in the GPU's memory, where the host looks until they are there. */
+static int ep_low_counts(struct shmemx_ep *ep, int handle, int32_t *counts, int32_t *rows)
+{
+    const struct ep_kernels *kernels = ep->kernels;
+    const struct ep_shape *shape = &ep->shape;
+    const char *from = ep->arena + shape->handle + (size_t)handle * shape->kept;
+    const int32_t *sums = (const int32_t *)(ep->arena + ep_kept_first(shape, handle)) + shape->n * shape->counted;
+    cudaError_t status;
+    struct ep_kept kept;
+
+    do {
+        status = cudaMemcpyAsync(&kept, from, sizeof kept, cudaMemcpyDeviceToHost, kernels->stream);
+        if (!status)
+            status = cudaStreamSynchronize(kernels->stream);
+    } while (!status && kept.ticket < kernels->launched[handle]);
+    if (!status && counts)
+        status = cudaMemcpyAsync(counts, sums, (size_t)shape->mine * sizeof *counts, cudaMemcpyDeviceToHost,
+                                 kernels->stream);
+    if (!status)
+        status = cudaStreamSynchronize(kernels->stream);
+    *rows = kept.rows;
+    return status ? ep_cuda_refuse("shmemx_ep_counts", "no copy from the GPU", status) : 0;
+}
+
 /* Of replays of graphs the host knows nothing: their numbers are there once their streams have been waited for. */
 static int ep_device_counts(struct shmemx_ep *ep, int handle, int32_t *counts, int32_t *rows)
 {
     const struct ep_kernels *kernels = ep->kernels;
     const struct ep_shape *shape = &ep->shape;
-    const char *published = kernels->published.kept + (size_t)handle * ep_published_bytes(shape);
-    const struct ep_kept *kept = (const struct ep_kept *)published;
-    const int32_t *sums = (const int32_t *)(published + sizeof *kept) + shape->n * shape->counted;
+    const char *published;
+    const struct ep_kept *kept;
+    const int32_t *sums;
 
+    if (shape->pushes)
+        return ep_low_counts(ep, handle, counts, rows);
+    published = kernels->published.kept + (size_t)handle * ep_published_bytes(shape);
+    kept = (const struct ep_kept *)published;
+    sums = (const int32_t *)(published + sizeof *kept) + shape->n * shape->counted;
     shmem_signal_wait_until(kernels->published.host + handle, SHMEM_CMP_GE, kernels->launched[handle]);
     for (int i = 0; i < shape->mine && counts; i++)
         counts[i] = sums[shape->counted - shape->mine + i];
@@ -277,9 +351,24 @@ static int ep_device_statistics(struct shmemx_ep *ep, shmemx_ep_statistics_t *st
     return 0;
 }
 
+static void *ep_device_take(size_t bytes)
+{
+    void *memory = NULL;
+
+    if (!cudaMalloc(&memory, bytes))
+        return memory;
+    cudaGetLastError();
+    return NULL;
+}
+
+static void ep_device_give(void *memory)
+{
+    cudaFree(memory);
+}
+
 static const struct ep_device_calls ep_device_table = {ep_device_open,    ep_device_close,  ep_device_dispatch,
                                                        ep_device_combine, ep_device_counts, ep_device_statistics,
-                                                       ep_device_reaches};
+                                                       ep_device_reaches, ep_device_take,   ep_device_give};
 extern "C" const struct ep_device_calls *const ep_device_calls = &ep_device_table;
 
 #endif

@@ -14,6 +14,14 @@
 #include "ep/ep.h"
 #include "ep/number.h"
 
+#ifdef EP_CLOCKS
+#define EP_CLOCK(run, at)                                          \
+    do {                                                           \
+        if (blockIdx.x == 0 && threadIdx.x == 0)                   \
+            (run)->state->clocks[at] = (uint64_t)clock64();        \
+    } while (0)
+#endif
+
 #define EP_STEP static __device__ __forceinline__
 /* Out of line: loops over rows and what takes many registers, so that nothing around it takes some of them. */
 #define EP_LOOP static __device__ __noinline__
@@ -21,10 +29,13 @@
 #ifndef EP_BLOCK_WARPS
 #define EP_BLOCK_WARPS 16 /* with an SM for each block, each lane has 128 registers */
 #define EP_SHARED(type, name, n) __shared__ type name[n]
+#define EP_GROUP_MEMORY(name) extern __shared__ __align__(16) char name[]
 #endif
 enum { EP_LANES = 32, EP_WARPS = EP_BLOCK_WARPS, EP_THREADS = EP_LANES * EP_WARPS };
 
 #define EP_ALL_LANES 0xffffffffu
+
+enum { EP_NEAR_FEW = 16 };
 
 /* A parameter of kernels. Arrays lie in device memory, the phase in pinned memory. */
 struct ep_run {
@@ -35,6 +46,8 @@ struct ep_run {
     const shmemx_counter_t *counters;
     struct ep_state *state;
     struct ep_phase *phase;
+    char *near_few[EP_NEAR_FEW]; /* the first of near_arena */
+    uint64_t ticket;             /* low latency: of this launch, for the host; 0: of a graph */
 };
 
 EP_STEP unsigned ep_lane()
@@ -78,6 +91,11 @@ EP_STEP int ep_group_workers(const struct ep_run *run)
 #define EP_BY_ALL(run, i, count) \
     for (int i = ep_worker(run) * EP_LANES + (int)ep_lane(); i < (count); i += ep_workers(run) * EP_LANES)
 
+/* The same, from the last worker on. */
+#define EP_BY_LAST(run, i, count)                                                                             \
+    for (int i = (ep_workers(run) - 1 - ep_worker(run)) * EP_LANES + (int)ep_lane(); i < (count);             \
+         i += ep_workers(run) * EP_LANES)
+
 EP_STEP bool ep_leads(const struct ep_run *run)
 {
     (void)run;
@@ -88,6 +106,15 @@ EP_STEP void ep_sync_group(const struct ep_run *run)
 {
     (void)run;
     __syncthreads();
+}
+
+/* What the workers of a block share, as much as the launch gives. */
+EP_STEP char *ep_group_memory(const struct ep_run *run)
+{
+    EP_GROUP_MEMORY(ep_group_bytes);
+
+    (void)run;
+    return ep_group_bytes;
 }
 
 /* Words of ep_state.arrived. */
@@ -247,5 +274,6 @@ EP_STEP void ep_flush(const struct ep_run *run)
 #include "ep/device/rows.cuh"
 #include "ep/device/sum.cuh"
 #include "ep/device/rank.cuh"
+#include "ep/device/low.cuh"
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Halves of calls on the host: the steps, run by the calling thread. */
+#include "ep/low/calls.h"
 #include "ep/steps/combine.h"
 
 static struct ep_run host_run(struct shmemx_ep *ep)
 {
-    struct ep_run run = {ep->shape,    ep->arena, ep->near_arena, ep->pes,
-                         ep->counters, ep->state, ep->phase,      ep->ctx};
+    struct ep_run run = {ep->shape, ep->arena, ep->near_arena, ep->pes,  ep->counters,
+                         ep->state, ep->phase, ep->ctx,        ep->group};
 
     return run;
 }
@@ -45,4 +46,20 @@ void ep_host_combine_receive(struct shmemx_ep *ep, const shmemx_ep_combine_t *ca
 
     phase_call(ep, ep->state->combined);
     ep_combine_receive(&run, call);
+}
+
+void ep_host_low_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    struct ep_run run = host_run(ep);
+
+    phase_call(ep, call->halves & SHMEMX_EP_SEND ? ep->state->dispatches : ep->state->received);
+    ep_low_dispatch(&run, call, call->halves);
+}
+
+void ep_host_low_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    struct ep_run run = host_run(ep);
+
+    phase_call(ep, call->halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined);
+    ep_low_combine(&run, call, call->halves);
 }

@@ -10,6 +10,7 @@
 #include "ep/number.h"
 
 #include <string.h>
+#include <time.h>
 
 #define EP_STEP static inline
 #define EP_LOOP static inline
@@ -23,6 +24,7 @@ struct ep_run {
     struct ep_state *state;
     struct ep_phase *phase;
     shmem_ctx_t ctx;
+    char *group;
 };
 
 /* A BF16 row of a sum, or NULL: none. */
@@ -33,6 +35,9 @@ struct ep_term {
 
 typedef uint64_t ep_value_fn(const struct ep_run *run, const void *arg, int i);
 typedef void *ep_to_fn(const struct ep_run *run, const void *arg, int k);
+typedef uint64_t *ep_raised_fn(const struct ep_run *run, const void *arg, int k);
+typedef const uint64_t *ep_flag_fn(const struct ep_run *run, const void *arg, int k, int *near);
+typedef int ep_group_fn(const struct ep_run *run, const void *arg, int k);
 typedef struct ep_term ep_term_fn(const struct ep_run *run, const void *arg, int k);
 
 /* Loops whose rounds are apart: over lanes of one worker, of a group, of all. */
@@ -42,6 +47,7 @@ enum { EP_LANES = 1 };
 #define EP_BY_LANES(run, i, count) for (int i = 0; i < (count); i++)
 #define EP_BY_GROUP(run, i, count) for (int i = 0; i < (count); i++)
 #define EP_BY_ALL(run, i, count) for (int i = 0; i < (count); i++)
+#define EP_BY_LAST(run, i, count) for (int i = 0; i < (count); i++)
 
 /* The one worker is a group, and the last. Its stores are seen in order: there is nothing to meet for. */
 #define ep_worker(run) 0
@@ -53,6 +59,53 @@ enum { EP_LANES = 1 };
 #define ep_sync(run) ((void)0)
 #define ep_sync_group(run) ((void)0)
 #define ep_pieces(run, rows) 1
+
+/* Of low latency among near PEs. */
+#define ep_group_memory(run) ((run)->group)
+#define ep_is_first_group(run) 1
+#define ep_near_base(run, near) ((run)->near_arena[near])
+#define ep_low_last(run) 1
+#define ep_low_publish(run, handle) ((void)(run), (void)(handle))
+#define ep_popc(word) __builtin_popcount(word)
+#define ep_group_or(word, bits) (void)(*(word) |= (bits))
+
+uint32_t ep_word_await(const struct ep_run *run, int phase, int near, const uint64_t *word, uint32_t call);
+void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
+                    uint64_t number);
+void ep_quantize_to_each(const struct ep_run *run, const uint16_t *x, int columns, int n, ep_to_fn *to,
+                         const void *arg, ptrdiff_t scales);
+/* A row's bytes to each `to` that is not NULL, and `scales`, unless NULL, to each `scales_to`. */
+void ep_copy_to_each(const struct ep_run *run, const void *from, int bytes, const float *scales, int n_scales,
+                     int n, ep_to_fn *to, ep_to_fn *scales_to, const void *arg);
+void ep_low_add(const struct ep_run *run, void *out, int first, int columns, int n, ep_term_fn *term,
+                const void *arg);
+void ep_sum_grouped(const struct ep_run *run, void *out, int first, int columns, int n, ep_term_fn *term,
+                    ep_group_fn *group, const void *arg);
+
+EP_STEP int64_t ep_nanoseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* Data and flag in one: who polls the word (ep_word_await) needs nothing that was stored before. */
+EP_STEP void ep_word_store(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+/* The flags of k from 0 to n - 1 that there are; after what this worker has stored: pairs with ep_flags_await. */
+EP_STEP void ep_raise(const struct ep_run *run, int n, ep_raised_fn *flag, const void *arg, uint64_t number)
+{
+    for (int k = 0; k < n; k++) {
+        uint64_t *at = flag(run, arg, k);
+
+        if (at)
+            __atomic_store_n(at, number, __ATOMIC_RELEASE);
+    }
+}
 
 void ep_await(const struct ep_run *run, int phase, int first, int count, ep_value_fn *value, const void *arg);
 void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t found, int found_part);
@@ -76,6 +129,11 @@ EP_STEP int64_t ep_total(const int32_t *numbers, int rows, int each, int stride)
 EP_STEP void ep_copy(void *to, const void *from, size_t bytes)
 {
     memcpy(to, from, bytes);
+}
+
+EP_STEP void ep_zero(void *to, size_t bytes)
+{
+    memset(to, 0, bytes);
 }
 
 EP_STEP void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype)

@@ -24,3 +24,43 @@ void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t 
     ep_refuse("shmemx_ep_dispatch", "%s", text);
     shmem_global_exit(1);
 }
+
+/* For the report: of which near PE a word or flag is awaited. */
+static void note(const struct ep_run *run, int phase, int near)
+{
+    struct ep_phase *at = run->phase;
+
+    for (int i = 0; i < run->shape.near; i++)
+        __atomic_store_n(&at->needs[i], i == near, __ATOMIC_RELAXED);
+    __atomic_store_n(&at->kind, 1 + phase, __ATOMIC_RELEASE);
+}
+
+/* The word holds its number and the call's in one. */
+uint32_t ep_word_await(const struct ep_run *run, int phase, int near, const uint64_t *word, uint32_t call)
+{
+    uint64_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+    if ((uint32_t)value != call) {
+        note(run, phase, near);
+        shmem_uint32_wait_until((uint32_t *)(uintptr_t)word, SHMEM_CMP_EQ, call);
+        value = __atomic_load_n(word, __ATOMIC_RELAXED);
+        __atomic_store_n(&run->phase->kind, 0, __ATOMIC_RELAXED);
+    }
+    return (uint32_t)(value >> 32);
+}
+
+/* Acquires: pairs with ep_raise. */
+void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
+                    uint64_t number)
+{
+    for (int k = 0; k < n; k++) {
+        int near;
+        const uint64_t *at = flag(run, arg, k, &near);
+
+        if (!at || __atomic_load_n(at, __ATOMIC_ACQUIRE) == number)
+            continue;
+        note(run, phase, near);
+        shmem_uint64_wait_until((uint64_t *)(uintptr_t)at, SHMEM_CMP_EQ, number);
+        __atomic_store_n(&run->phase->kind, 0, __ATOMIC_RELAXED);
+    }
+}

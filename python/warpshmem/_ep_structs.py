@@ -28,7 +28,8 @@ class Config(ctypes.Structure):
         ("handles", _int),
         ("blocks", _int),
         ("topk_bits", _int),
-        ("unused", _int * 18),
+        ("exact", _int),
+        ("unused", _int * 17),
     ]
 
 
@@ -60,7 +61,7 @@ class Dispatch(ctypes.Structure):
         + _fields(_pointer, "x x_scales topk weights rows row_scales counts sources")
         + _fields(_pointer, "row_topk row_weights stream ranges row_sources totals")
         + _fields(ctypes.c_int64, "scales_row_step scales_column_step")
-        + [("scales_packed", _int), ("unused", ctypes.c_int64 * 7)]
+        + [("scales_packed", _int), ("waits", _pointer), ("unused", ctypes.c_int64 * 6)]
     )
 
 
@@ -70,6 +71,6 @@ class Combine(ctypes.Structure):
     _fields_ = (
         [("version", ctypes.c_uint32)]
         + _fields(_int, "halves handle columns")
-        + _fields(_pointer, "y y_weights out out_weights stream weights")
-        + [("unused", ctypes.c_int64 * 7)]
+        + _fields(_pointer, "y y_weights out out_weights stream weights waits")
+        + [("unused", ctypes.c_int64 * 6)]
     )

@@ -190,6 +190,41 @@ void shmemx_counter_wait_until(shmemx_counter_t counter, uint64_t value)
         sim_violation("PE %d: waiting has failed", sim.running->number);
 }
 
+static int equal_try(void *arg)
+{
+    const struct counted *counted = arg;
+
+    return __atomic_load_n(counted->word, __ATOMIC_ACQUIRE) == counted->value ? 0 : -EAGAIN;
+}
+
+static int equal_low_try(void *arg)
+{
+    const struct counted *counted = arg;
+
+    return __atomic_load_n((const uint32_t *)counted->word, __ATOMIC_ACQUIRE) == counted->value ? 0 : -EAGAIN;
+}
+
+/* Low latency among near PEs waits for equal words alone. */
+void shmem_uint64_wait_until(uint64_t *ivar, int cmp, uint64_t value)
+{
+    static const struct wsh_wait_why why = {"a flag of expert parallelism", NULL};
+    struct counted flag = {ivar, value};
+
+    (void)cmp;
+    if (wsh_wait(&sim.job, &why, equal_try, &flag))
+        sim_violation("PE %d: waiting has failed", sim.running->number);
+}
+
+void shmem_uint32_wait_until(uint32_t *ivar, int cmp, uint32_t value)
+{
+    static const struct wsh_wait_why why = {"a word of expert parallelism", NULL};
+    struct counted word = {(const uint64_t *)(const void *)ivar, value};
+
+    (void)cmp;
+    if (wsh_wait(&sim.job, &why, equal_low_try, &word))
+        sim_violation("PE %d: waiting has failed", sim.running->number);
+}
+
 void shmemx_ctx_putmem_counted_nbi(shmem_ctx_t ctx, void *dest, const void *src, size_t len,
                                    shmemx_counter_t counter, int pe)
 {

@@ -87,6 +87,8 @@ static void configurations(void)
     BAD_CONFIG("topk is 5", topk, 5); /* more than experts */
     BAD_CONFIG("tokens is 0", tokens, 0);
     BAD_CONFIG("tokens is 65537", tokens, 65537);
+    BAD_CONFIG("tokens is 2049", tokens, 2049);
+    BAD_CONFIG("exact is 2", exact, 2);
     BAD_CONFIG("capacity is -1", capacity, -1);
     BAD_CONFIG("capacity is 999", capacity, 999);
     BAD_CONFIG("window is -1", window, -1);
@@ -151,7 +153,7 @@ static void dispatches(struct calls *calls)
 
     REFUSED("call is NULL", shmemx_ep_dispatch(calls->ep, NULL));
     BAD_CALL("version is 0", dispatch, calls, version, 0);
-    BAD_CALL("unused[6] is 1", dispatch, calls, unused[6], 1);
+    BAD_CALL("unused[5] is 1", dispatch, calls, unused[5], 1);
     BAD_CALL("halves is 0", dispatch, calls, halves, 0);
     BAD_CALL("halves is 4", dispatch, calls, halves, 4);
     BAD_CALL("receiving half without a sending half", dispatch, calls, halves, SHMEMX_EP_RECEIVE);
@@ -160,7 +162,9 @@ static void dispatches(struct calls *calls)
     BAD_CALL("tokens is -1", dispatch, calls, tokens, -1);
     BAD_CALL("tokens is 9", dispatch, calls, tokens, TOKENS + 1);
     BAD_CALL("x is NULL", dispatch, calls, x, NULL);
-    BAD_CALL("x is inside", dispatch, calls, x, (char *)shmemx_ep_buffer(calls->ep, SHMEMX_EP_BUFFER_X) + 16);
+    if (!low)
+        BAD_CALL("x is inside", dispatch, calls, x,
+                 (char *)shmemx_ep_buffer(calls->ep, SHMEMX_EP_BUFFER_X) + 16);
     BAD_CALL("topk is NULL", dispatch, calls, topk, NULL);
     BAD_CALL("rows is NULL", dispatch, calls, rows, NULL);
     BAD_CALL("stream is given", dispatch, calls, stream, wrong);
@@ -176,6 +180,8 @@ static void dispatches(struct calls *calls)
         BAD_CALL("x_scales is given", dispatch, calls, x_scales, calls->x_scales);
         BAD_CALL("row_scales is given", dispatch, calls, row_scales, calls->got_scales);
     }
+    if (!low)
+        BAD_CALL("waits is given", dispatch, calls, waits, calls->ranges);
     if (low) {
         BAD_CALL("row_topk is given", dispatch, calls, row_topk, calls->got_topk);
         BAD_CALL("row_weights is given", dispatch, calls, row_weights, calls->got_weights);
@@ -192,7 +198,9 @@ static void combines(struct calls *calls)
     BAD_CALL("handle is 2", combine, calls, handle, 2);
     BAD_CALL("handle 1 has no routing", combine, calls, handle, 1);
     BAD_CALL("y is NULL", combine, calls, y, NULL);
-    BAD_CALL("y is inside", combine, calls, y, (char *)shmemx_ep_buffer(calls->ep, SHMEMX_EP_BUFFER_Y) + 16);
+    if (calls->mode == REF_HIGH_THROUGHPUT)
+        BAD_CALL("y is inside", combine, calls, y,
+                 (char *)shmemx_ep_buffer(calls->ep, SHMEMX_EP_BUFFER_Y) + 16);
     BAD_CALL("out is NULL", combine, calls, out, NULL);
     BAD_CALL("stream is given", combine, calls, stream, calls);
     if (calls->mode == REF_LOW_LATENCY) {
@@ -269,7 +277,7 @@ static void busy_buffer(void)
     struct calls_options options = {.buffers = true};
     struct calls calls;
 
-    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_LOW_LATENCY, REF_DIRECT, &options))
+    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_HIGH_THROUGHPUT, REF_DIRECT, &options))
         return;
     calls_round(&calls, 0);
     BAD_CALL("x is in the buffer that the call before had", dispatch, &calls, handle, 0);

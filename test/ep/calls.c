@@ -89,6 +89,7 @@ static shmemx_ep_config_t config_of(const struct calls *calls)
     config.window = calls->options.window;
     config.handles = calls->options.handles;
     config.topk_bits = calls->options.wide ? 64 : 0;
+    config.exact = job->exact;
     return config;
 }
 
@@ -162,6 +163,7 @@ struct ref_job calls_random_job(uint64_t *state, int pes, int hosts)
     job.dtype = (enum ref_dtype)mp_random_below(state, REF_DTYPES);
     job.routing = (enum ref_routing)mp_random_below(state, REF_ROUTINGS);
     job.seed = mp_random(state);
+    job.exact = job.seed >> 33 & 1;
     return job;
 }
 

@@ -9,9 +9,9 @@ stuck=$(test_program test/ep/stuck)
 
 export SHMEM_HANG_SECONDS=1
 run_job 30 "$oshrun" -n 3 "$stuck" dispatch low
-reported "dispatch on a host" "low latency: dispatch 1 waits until its rows are in its store: PE 2 (0 of 1)"
+reported "dispatch on a host" "low latency: dispatch 1 waits until its counts have come: PE 2"
 run_job 30 "$oshrun" -n 3 "$stuck" combine low
-reported "combine on a host" "low latency: combine 1 waits until its results are ready: PE 2 (0 of 1)"
+reported "combine on a host" "low latency: combine 1 waits until it is in this combine: PE 2"
 export SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
 run_job 30 "$oshrun" -n 2 "$stuck" dispatch low
 reported "dispatch, tcp" "low latency: dispatch 1 waits until its part has come: PE 1 (0 of 1)"

@@ -21,6 +21,7 @@ static void many(enum ref_mode mode, enum ref_dtype dtype, enum ref_route route,
                           .hidden = hidden,
                           .dtype = dtype,
                           .routing = REF_MIXED,
+                          .exact = dtype == REF_FP8,
                           .seed = mp_seed() + 13};
     struct calls_options options = {
         .window = 1, .handles = 3, .buffers = true, .coded = true, .halves = route == REF_DIRECT};

@@ -15,11 +15,13 @@ static void write_wild(const struct calls *calls, uint64_t *state)
 {
     const struct shmemx_ep *ep = (const struct shmemx_ep *)(uintptr_t)calls->ep;
     const struct ep_shape *shape = &ep->shape;
-    const size_t begin = shape->header[0], metas = shape->metas[0];
+    const size_t begin = shape->pushes ? 0 : shape->header[0];
+    const size_t metas = shape->pushes ? shape->low_slots[0] : shape->metas[0];
+    const size_t meta = shape->pushes ? shape->low_slot : shape->meta;
 
     for (int i = 0; i < WRITES; i++) {
         size_t from = mp_random_below(state, 2) ? begin : metas;
-        size_t span = from == metas ? shape->meta * (size_t)shape->tokens : shape->bytes - from;
+        size_t span = from == metas ? meta * (size_t)shape->tokens : shape->bytes - from;
         size_t at = from + mp_random_below(state, span / 4) * 4;
         uint32_t word = (uint32_t)mp_random(state) >> mp_random_below(state, 28);
 

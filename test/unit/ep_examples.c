@@ -111,6 +111,8 @@ static void give(void *arg, const int32_t *topk, int k, uint16_t *row)
         row[i] = wsh_ep_to_bf16(values[k]);
 }
 
+static bool exact;
+
 /* The value of every column that PE 0 gets for rows of `values`. */
 static float combine(enum ref_mode mode, enum ref_route route, int hosts, const int32_t *topk,
                      const float *weights, const float *values)
@@ -119,6 +121,7 @@ static float combine(enum ref_mode mode, enum ref_route route, int hosts, const 
     uint16_t out[HIDDEN];
 
     here.hosts = hosts;
+    here.exact = exact;
     CU_ASSERT_EQUAL(ref_combine(&here, mode, route, 0, topk, weights, give, (void *)values, out), 0);
     for (int i = 1; i < HIDDEN; i++)
         CU_ASSERT_EQUAL(out[i], out[0]);
@@ -138,9 +141,24 @@ static void groups_are_rounded(void)
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 2, topk, ones, values), 1);
     /* 1 + 2^-8 + 2^-8 is exact */
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_ONE_COPY, 2, topk, ones, values), 1 + 0x1p-7f);
+    exact = true;
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 1, topk, ones, values), 1 + 0x1p-7f);
+    exact = false;
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 2, topk, of_weights, weights), 1);
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_ONE_COPY, 2, topk, weights, of_weights), 1 + 0x1p-7f);
+}
+
+/* In one host PE 1 has expert 2, PE 2 4 and 5, PE 3 7: rounded, and added in this order, whatever the choices have. */
+static void one_host_reduces(void)
+{
+    static const int32_t topk[TOPK] = {4, 7, 2, 5};
+    static const float values[TOPK] = {1, 0x1p-8f, 0x1p24f, 0x1p-8f}, late[TOPK] = {1, 0x1p24f, -0x1p24f, 1};
+
+    CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 1, topk, ones, values), 0x1p24f);
+    CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 1, topk, ones, late), 2);
+    exact = true;
+    CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 1, topk, ones, late), 1);
+    exact = false;
 }
 
 /* In high throughput each PE gives one row, where it is first named; the 99s are of PEs named before. */
@@ -199,6 +217,7 @@ const struct unit_test unit_tests[] = {
     {"high throughput: a row for each token", high_throughput},
     {"rows over the network", network_rows},
     {"groups of other hosts are rounded once", groups_are_rounded},
+    {"in one host each PE's sum is rounded, and PEs are added in order", one_host_reduces},
     {"in high throughput each PE gives one row", pes_give_once},
     {"sums are in the order of the choices", order_counts},
     {"what experts make of a received row", expert_sum},

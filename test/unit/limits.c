@@ -154,6 +154,7 @@ static int ep_refuses(int tokens, int pes)
     shmemx_ep_config_t config = SHMEMX_EP_CONFIG_INITIALIZER;
 
     n_refused = 0;
+    config.mode = SHMEMX_EP_HIGH_THROUGHPUT;
     config.hidden = EP_GROUP;
     config.experts = pes;
     config.topk = 1;

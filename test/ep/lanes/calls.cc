@@ -3,6 +3,7 @@
 #include "test/ep/lanes/lanes.cuh"
 
 #undef shmemx_counter_wait_until
+#include "ep/low/calls.h"
 #include "ep/steps/combine.h"
 
 #include <sched.h>
@@ -41,8 +42,11 @@ struct half {
 
 static void run(struct shmemx_ep *ep, void (*body)(void *), const void *call)
 {
-    struct half half = {{ep->shape, ep->arena, ep->near_arena, ep->pes, ep->counters, ep->state, ep->phase}, call};
+    struct half half = {{ep->shape, ep->arena, ep->near_arena, ep->pes, ep->counters, ep->state, ep->phase, {}, 0}, call};
 
+    for (int near = 0; near < ep->shape.near && near < EP_NEAR_FEW; near++)
+        half.run.near_few[near] = ep->near_arena[near];
+    lanes_share(ep->shape.group);
     instance = ep;
     lanes_run(body, &half);
 }
@@ -61,3 +65,40 @@ HALF(dispatch_send, ep_dispatch_send, shmemx_ep_dispatch_t)
 HALF(dispatch_receive, ep_dispatch_receive, shmemx_ep_dispatch_t)
 HALF(combine_send, ep_combine_send, shmemx_ep_combine_t)
 HALF(combine_receive, ep_combine_receive, shmemx_ep_combine_t)
+
+static void low_dispatch_body(void *arg)
+{
+    struct half *half = (struct half *)arg;
+    const shmemx_ep_dispatch_t *call = (const shmemx_ep_dispatch_t *)half->call;
+
+    ep_low_dispatch(&half->run, call, call->halves);
+}
+
+extern "C" void ep_host_low_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    run(ep, low_dispatch_body, call);
+}
+
+static void low_combine_body(void *arg)
+{
+    struct half *half = (struct half *)arg;
+    const shmemx_ep_combine_t *call = (const shmemx_ep_combine_t *)half->call;
+
+    ep_low_combine(&half->run, call, call->halves);
+}
+
+/* A mutant takes all PEs to be in the combine: it waits for none that brings nothing. */
+static void begin_all(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    struct ep_low_call low =
+        ep_low_call(call->halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined, 0, 0);
+
+    for (int near = 0; near < ep->shape.near && lanes_mutant("run_ahead"); near++)
+        ((uint64_t *)(ep->arena + ep->shape.low_begun[low.parity]))[near] = low.word;
+}
+
+extern "C" void ep_host_low_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    begin_all(ep, call);
+    run(ep, low_combine_body, call);
+}

@@ -70,6 +70,37 @@ static bool is_awake(int warp)
     return !asleep[warp];
 }
 
+static char *shared;
+static size_t shared_each;
+
+void lanes_share(size_t bytes)
+{
+    shared_each = (bytes + 15) / 16 * 16;
+    shared = (char *)realloc(shared, shared_each * LANES_BLOCKS + 1);
+}
+
+char *lanes_shared(void)
+{
+    return shared + shared_each * blockIdx.x;
+}
+
+bool lanes_mutant(const char *name)
+{
+    static const char *mutant = getenv("LANES_MUTANT");
+
+    return mutant && !strcmp(mutant, name);
+}
+
+/* A poll: others may have to run before, lanes and processes. */
+void lanes_poll(void)
+{
+    static unsigned polls;
+
+    if (++polls % (16 * LANES) == 0)
+        sched_yield();
+    lanes_yield();
+}
+
 void lanes_run(void (*body)(void *arg), void *arg)
 {
     static char *stacks;

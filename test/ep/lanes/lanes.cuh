@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #define EP_BLOCK_WARPS 2
 enum { LANES_BLOCKS = 3, LANES_A_BLOCK = EP_BLOCK_WARPS * 32, LANES = LANES_BLOCKS * LANES_A_BLOCK };
@@ -21,6 +23,17 @@ void lanes_run(void (*body)(void *arg), void *arg);
 
 /* The calling lane lets others run. */
 void lanes_yield(void);
+
+/* Memory of each block: so many bytes of it from now on; that of the calling lane's. */
+void lanes_share(size_t bytes);
+char *lanes_shared(void);
+#define EP_GROUP_MEMORY(name) char *const name = lanes_shared()
+
+/* Whether LANES_MUTANT names this mistake, which a test must notice. */
+bool lanes_mutant(const char *name);
+
+/* The calling lane has polled a word in vain. */
+void lanes_poll(void);
 
 /* All lanes of the warp: returns what lane `from` gave. */
 uint64_t lanes_exchange(uint64_t value, int from);
@@ -84,6 +97,13 @@ static inline void __syncwarp()
     lanes_ballot(true);
 }
 
+/* A mutant has no barrier here: flags may be raised before other lanes have stored. */
+static inline void wsh_ptx_warp_sync()
+{
+    if (!lanes_mutant("early_flags"))
+        lanes_ballot(true);
+}
+
 static inline void __syncthreads()
 {
     lanes_barrier(false);
@@ -114,6 +134,42 @@ template <class T> static inline T atomicExch(T *word, T value)
     *word = value;
     lanes_yield();
     return before;
+}
+
+static inline void atomicOr(uint32_t *word, uint32_t bits)
+{
+    *word |= bits;
+}
+
+static inline uint64_t wsh_ptx_poll(const uint64_t *word)
+{
+    lanes_poll();
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline void wsh_ptx_put(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+static inline void wsh_ptx_signal_set(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    if (lanes_mutant("early_flags"))
+        usleep(100); /* other processes look */
+    lanes_yield();
+}
+
+static inline uint64_t wsh_ptx_nanoseconds()
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline void wsh_ptx_acquire()
+{
 }
 
 static inline void __nanosleep(unsigned)

@@ -78,10 +78,34 @@ static void add_group(const struct sum *sum, int first, int group)
     wsh_ep_add_row(sum->total, sum->row, hidden);
 }
 
+/* Low latency in one host, reduced: PEs in their order, each with the sum of its choices, rounded. */
+static void add_reduced(const struct sum *sum)
+{
+    for (int pe = 0; pe < sum->job->pes; pe++) {
+        int hidden = sum->job->hidden;
+        bool any = false;
+
+        for (int i = 0; i < hidden; i++)
+            sum->group[i] = 0.0f;
+        for (int k = 0; k < sum->job->topk; k++)
+            if (sum->topk[k] >= 0 && pe_of(sum, k) == pe) {
+                add_choice(sum, k, sum->group);
+                any = true;
+            }
+        wsh_ep_round_row(sum->group, hidden, sum->row);
+        if (any)
+            wsh_ep_add_row(sum->total, sum->row, hidden);
+    }
+}
+
 static void add_all(const struct sum *sum)
 {
     for (int i = 0; i < sum->job->hidden; i++)
         sum->total[i] = 0.0f;
+    if (sum->mode == REF_LOW_LATENCY && sum->job->hosts == 1 && !sum->job->exact) {
+        add_reduced(sum);
+        return;
+    }
     for (int k = 0; k < sum->job->topk; k++) {
         if (adds_nothing(sum, k))
             continue;

@@ -10,6 +10,8 @@
  * bfloat16. The result is the sum, begun at 0 too, in the order of the choices (a group stands where its first choice
  * does), rounded to bfloat16. Low latency sums weight * row for each choice, product and sum rounded apart; high
  * throughput sums one row for each PE, where the choices first name it.
+ *
+ * Low latency in one host, unless exact: each PE that has choices is a group, groups are summed in the order of PEs.
  */
 #ifndef WSH_EP_CHECK_REFERENCE_H
 #define WSH_EP_CHECK_REFERENCE_H

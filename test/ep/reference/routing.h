@@ -48,6 +48,7 @@ struct ref_job {
     int (*own_tokens)(const struct ref_job *job, int pe);
     void (*own_choice)(const struct ref_job *job, int pe, int token, int32_t *topk, float *weights);
     bool alike; /* rows and experts of each host are those of host 0 */
+    bool exact; /* low latency in one host: only the result is rounded, not each PE's sum */
 };
 
 /* NULL, or what is wrong with the sizes of a job. */

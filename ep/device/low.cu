@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels of low latency among near PEs: one a call, of both halves or of one. What differs from call to call lies in
+ * the GPU's memory (ep_state), so that a captured launch may be replayed. */
+#include "ep/device/run.cuh" /* before the steps, which then take it for what they run on */
+
+#include "ep/device/kernels.h"
+#include "ep/low/calls.h"
+
+static __global__ void __launch_bounds__(EP_THREADS)
+    dispatch(const __grid_constant__ struct ep_run run, const __grid_constant__ shmemx_ep_dispatch_t call)
+{
+    if (call.halves)
+        ep_low_dispatch(&run, &call, call.halves);
+}
+
+static __global__ void __launch_bounds__(EP_THREADS)
+    combine(const __grid_constant__ struct ep_run run, const __grid_constant__ shmemx_ep_combine_t call)
+{
+    if (call.halves)
+        ep_low_combine(&run, &call, call.halves);
+}
+
+const void *const ep_kernel_low_dispatch = (const void *)dispatch;
+const void *const ep_kernel_low_combine = (const void *)combine;

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What low latency among near PEs runs on, on a GPU: words and flags; rows are in low_rows.cuh. No barrier of the grid:
+ * each warp raises the flags of what it has stored, and waits for those of what it reads.
+ */
+#ifndef WSH_EP_DEVICE_LOW_CUH
+#define WSH_EP_DEVICE_LOW_CUH
+
+#include "ep/device/sum.cuh"
+
+/* The pass for the host knows no device code of the library's: it needs the names alone. */
+#if defined __CUDACC__ && !defined __CUDA_ARCH__
+static __device__ uint64_t wsh_ptx_poll(const uint64_t *) { return 0; }
+static __device__ void wsh_ptx_put(uint64_t *, uint64_t) {}
+static __device__ void wsh_ptx_signal_set(uint64_t *, uint64_t) {}
+static __device__ void wsh_ptx_acquire() {}
+static __device__ void wsh_ptx_warp_sync() {}
+static __device__ uint64_t wsh_ptx_nanoseconds() { return 0; }
+#endif
+
+typedef uint64_t *ep_raised_fn(const struct ep_run *run, const void *arg, int k);
+typedef const uint64_t *ep_flag_fn(const struct ep_run *run, const void *arg, int k, int *near);
+typedef int ep_group_fn(const struct ep_run *run, const void *arg, int k);
+
+EP_STEP char *ep_near_base(const struct ep_run *run, int near)
+{
+    return near < EP_NEAR_FEW ? run->near_few[near] : run->near_arena[near];
+}
+
+EP_STEP bool ep_is_first_group(const struct ep_run *run)
+{
+    (void)run;
+    return blockIdx.x == 0;
+}
+
+EP_STEP int ep_popc(uint32_t word)
+{
+    return __popc(word);
+}
+
+EP_STEP void ep_group_or(uint32_t *word, uint32_t bits)
+{
+    atomicOr(word, bits);
+}
+
+/* By one thread, of the last block to end: it alone, for it changes what all have read. Orders nothing. */
+EP_STEP bool ep_low_last(const struct ep_run *run)
+{
+    __syncthreads();
+    return threadIdx.x == 0 &&
+           atomicInc(run->state->arrived + EP_ARRIVED_LAST, gridDim.x - 1) == gridDim.x - 1;
+}
+
+/* The first block, after what it has stored of a handle: the host may read it. By a lane that has little else to do. */
+EP_STEP void ep_low_publish(const struct ep_run *run, int handle)
+{
+    struct ep_kept *kept = (struct ep_kept *)(run->arena + run->shape.handle + (size_t)handle * run->shape.kept);
+
+    if (!run->ticket)
+        return;
+    __syncthreads();
+    if (threadIdx.x == EP_THREADS - 1)
+        wsh_ptx_signal_set(&kept->ticket, run->ticket);
+}
+
+EP_STEP int64_t ep_nanoseconds()
+{
+    return (int64_t)wsh_ptx_nanoseconds();
+}
+
+EP_STEP void ep_word_store(uint64_t *word, uint64_t value)
+{
+    wsh_ptx_put(word, value);
+}
+
+/* Polls of about a millisecond, after which a wait says what it waits for. */
+enum { EP_LOW_LOOKS = 1 << 11 };
+
+/* A wait of a lane. */
+struct ep_low_wait {
+    const uint64_t *word;
+    uint64_t value, since;
+    int phase, near;
+};
+
+/* For the report: of which near PE something is awaited, and after long a record for the host's hang reporter. */
+EP_LOOP void ep_low_note(struct ep_phase *at, const struct ep_state *state, struct ep_low_wait *wait)
+{
+    bool dispatch = wait->phase < EP_PHASE_Y;
+
+    at->needs[wait->near] = 1;
+    at->call = (int64_t)(dispatch ? state->received : state->combined) + 1;
+    at->kind = 1 + wait->phase;
+#ifdef __CUDA_ARCH__
+    struct wsh_dev_wait longer = {dispatch ? "shmemx_ep_dispatch" : "shmemx_ep_combine", wait->word, wait->value,
+                                  SHMEM_CMP_EQ, wait->since};
+
+    wsh_dev_long_wait(&longer);
+    wait->since = longer.since;
+#endif
+}
+
+/* After so many polls in vain; the others of a warp go on polling meanwhile. */
+EP_STEP void ep_low_look(const struct ep_run *run, struct ep_low_wait *wait, unsigned looks)
+{
+    struct ep_low_wait passed = *wait;
+
+    if (looks % EP_LOW_LOOKS)
+        return;
+    ep_low_note(run->phase, run->state, &passed);
+    wait->since = passed.since;
+}
+
+EP_STEP void ep_low_looked(const struct ep_run *run, const struct ep_low_wait *wait, unsigned looks)
+{
+    if (looks >= EP_LOW_LOOKS)
+        run->phase->needs[wait->near] = 0;
+}
+
+/* By any lane alone. The word holds its number and the call's in one. */
+EP_STEP uint32_t ep_word_await(const struct ep_run *run, int phase, int near, const uint64_t *word, uint32_t call)
+{
+    struct ep_low_wait wait = {word, call, 0, phase, near};
+    uint64_t value = wsh_ptx_poll(word);
+    unsigned looks = 0;
+
+    while ((uint32_t)value != call) {
+        ep_low_look(run, &wait, ++looks);
+        value = wsh_ptx_poll(word);
+    }
+    ep_low_looked(run, &wait, looks);
+    return (uint32_t)(value >> 32);
+}
+
+/* A worker waits for the flags k from 0 to n - 1 that there are. All leave together. Acquires: pairs with ep_raise. */
+EP_STEP void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
+                            uint64_t number)
+{
+    int k = (int)ep_lane(), near = 0;
+    const uint64_t *mine = k < n ? flag(run, arg, k, &near) : NULL;
+    struct ep_low_wait wait = {mine, number, 0, phase, near};
+    bool there = !mine;
+    unsigned looks = 0;
+
+    while (!__all_sync(EP_ALL_LANES, there)) {
+        there = there || wsh_ptx_poll(mine) == number;
+        looks++;
+        if (!there)
+            ep_low_look(run, &wait, looks);
+    }
+    if (mine)
+        ep_low_looked(run, &wait, looks);
+    wsh_ptx_acquire();
+    wsh_ptx_warp_sync();
+}
+
+/* Flags of k from 0 to n - 1: all lanes' stores come before, for they meet; one release for each lane that has one. */
+EP_STEP void ep_raise(const struct ep_run *run, int n, ep_raised_fn *flag, const void *arg, uint64_t number)
+{
+    int k = (int)ep_lane();
+    uint64_t *mine = k < n ? flag(run, arg, k) : NULL;
+
+    wsh_ptx_warp_sync();
+    if (mine)
+        wsh_ptx_signal_set(mine, number);
+}
+
+#include "ep/device/low_rows.cuh"
+
+#endif

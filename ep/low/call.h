@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Low latency among near PEs: the numbers of a call, and where things are. What a PE writes into another's memory lies
+ * there twice, by the parity of the call: before it writes for call c, it has seen that PE's word of call c - 1 of the
+ * same kind, and so that PE has ended call c - 2 (docs/design/expert-parallelism.md).
+ */
+#ifndef WSH_EP_LOW_CALL_H
+#define WSH_EP_LOW_CALL_H
+
+#ifndef WSH_EP_DEVICE_RUN_CUH
+#include "ep/host/run.h"
+#endif
+
+/* Kernels built with EP_CLOCKS note when the first worker is here. */
+#ifndef EP_CLOCK
+#define EP_CLOCK(run, at) ((void)(run))
+#endif
+
+/* One call, of either kind. */
+struct ep_low_call {
+    uint64_t number; /* of its kind, from 1 on: the value of its flags */
+    uint32_t word;   /* the same in its words, never 0 */
+    int parity, handle;
+    int tokens; /* of this PE */
+};
+
+/* All workers, at the beginning: the last one to end counts up. */
+EP_STEP struct ep_low_call ep_low_call(uint64_t before, int handle, int tokens)
+{
+    struct ep_low_call call;
+
+    call.number = before + 1;
+    call.word = (uint32_t)(call.number % 0xffffffffu) + 1;
+    call.parity = (int)(call.number % 2);
+    call.handle = handle;
+    call.tokens = tokens;
+    return call;
+}
+
+EP_STEP int ep_low_least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Columns of a piece, from *first on; none where it is empty. */
+EP_STEP int ep_low_columns(const struct ep_run *run, int piece, int each, int *first)
+{
+    int rest = run->shape.hidden - piece * each;
+
+    *first = piece * each;
+    return rest < each ? rest : each;
+}
+
+EP_STEP int ep_low_column_bytes(const struct ep_run *run)
+{
+    return run->shape.dtype == SHMEMX_EP_BF16 ? 2 : 1;
+}
+
+/* The slot that source `from` has for a row at the owner of `arena`. */
+EP_STEP char *ep_low_slot(const struct ep_run *run, char *arena, int parity, int from, int slot)
+{
+    return arena + run->shape.low_slots[parity] +
+           ((size_t)from * run->shape.tokens + slot) * run->shape.low_slot;
+}
+
+/* Of a piece; piece shape.pieces is the meta. */
+EP_STEP uint64_t *ep_low_flag(const struct ep_run *run, char *arena, int parity, int from, int slot,
+                              int piece)
+{
+    return (uint64_t *)(arena + run->shape.low_flags[parity]) +
+           ((size_t)from * run->shape.tokens + slot) * (run->shape.pieces + 1) + piece;
+}
+
+/* Row `at` of what is brought back: from PE * tokens + token, or of token * topk + choice. */
+EP_STEP char *ep_low_result(const struct ep_run *run, char *arena, int parity, int at)
+{
+    return arena + run->shape.low_sums[parity] + (size_t)at * run->shape.hidden * 2;
+}
+
+EP_STEP uint64_t *ep_low_result_flag(const struct ep_run *run, char *arena, int parity, int at, int piece)
+{
+    return (uint64_t *)(arena + run->shape.low_sum_flags[parity]) + (size_t)at * run->shape.pieces + piece;
+}
+
+/* The weight that source `from` gives late for choice k of its token. */
+EP_STEP uint64_t *ep_low_weight(const struct ep_run *run, char *arena, int parity, int from, int token, int k)
+{
+    return (uint64_t *)(arena + run->shape.low_weights[parity]) +
+           ((size_t)from * run->shape.tokens + token) * run->shape.topk + k;
+}
+
+EP_STEP struct ep_kept *ep_low_kept(const struct ep_run *run, int handle)
+{
+    return (struct ep_kept *)(run->arena + run->shape.handle + (size_t)handle * run->shape.kept);
+}
+
+EP_STEP struct ep_low_source *ep_low_sources(const struct ep_run *run, int handle)
+{
+    return (struct ep_low_source *)(run->arena + ep_low_kept_sources(&run->shape, handle));
+}
+
+EP_STEP struct ep_low_meta *ep_low_in(const struct ep_run *run, int handle, int source, int slot)
+{
+    return (struct ep_low_meta *)(run->arena + ep_low_kept_in(&run->shape, handle, source, slot));
+}
+
+/* What a handle keeps of this PE's token: arrays of topk. */
+struct ep_low_own {
+    int32_t *experts;
+    float *weights;
+    int32_t *pes;
+};
+
+EP_STEP struct ep_low_own ep_low_own(const struct ep_run *run, int handle, int token)
+{
+    char *at = run->arena + ep_low_kept_own(&run->shape, handle, token);
+    struct ep_low_own own;
+
+    own.experts = (int32_t *)at;
+    own.weights = (float *)at + run->shape.topk;
+    own.pes = (int32_t *)at + 2 * run->shape.topk;
+    return own;
+}
+
+/* The near PE, by its number on this host, of an expert that there is. */
+EP_STEP int ep_low_near_of(const struct ep_run *run, int expert)
+{
+    return ep_divide(expert, run->shape.by_mine) - run->shape.host * run->shape.near;
+}
+
+EP_STEP int ep_low_world(const struct ep_run *run, int near)
+{
+    return run->shape.host * run->shape.near + near;
+}
+
+/* Waits for a word of a near PE; `waits`, unless NULL, has the time added. */
+EP_STEP uint32_t ep_low_await(const struct ep_run *run, int phase, int near, const uint64_t *word,
+                              uint32_t call, int64_t *waits)
+{
+    int64_t began = waits ? ep_nanoseconds() : 0;
+    uint32_t number = ep_word_await(run, phase, near, word, call);
+
+    if (waits)
+        waits[ep_low_world(run, near)] += ep_nanoseconds() - began;
+    return number;
+}
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Dispatch's receiving side: how many rows come from whom, and each row to the places that it has here. */
+#ifndef WSH_EP_LOW_EXPAND_H
+#define WSH_EP_LOW_EXPAND_H
+
+#include "ep/low/send.h"
+
+/* Of all sources, in memory of each group. */
+struct ep_low_numbers {
+    int32_t *first;        /* [near + 1][mine]: where rows of a source begin; at last the sums */
+    int32_t *rows;         /* [near]: distinct ones of a source */
+    int32_t *tokens;       /* [near]: of a source */
+    int32_t *shift, *each; /* [near]: of pieces of a source's rows; columns of each */
+};
+
+EP_STEP struct ep_low_numbers ep_low_numbers_of(const struct ep_run *run)
+{
+    struct ep_low_numbers numbers;
+
+    numbers.first = ep_low_numbers(run);
+    numbers.rows = numbers.first + (run->shape.near + 1) * run->shape.mine;
+    numbers.tokens = numbers.rows + run->shape.near;
+    numbers.shift = numbers.tokens + run->shape.near;
+    numbers.each = numbers.shift + run->shape.near;
+    return numbers;
+}
+
+/* Ends the job where a source says what cannot be. */
+EP_STEP void ep_low_check(const struct ep_run *run, const struct ep_low_call *call, int near, int bad)
+{
+    if (bad)
+        ep_fault(run, ep_low_world(run, near), (int64_t)call->number, 0, (int64_t)call->number, 0);
+}
+
+EP_STEP void ep_low_note_source(const struct ep_run *run, const struct ep_low_numbers *numbers, int near,
+                                int tokens, int rows)
+{
+    numbers->tokens[near] = tokens;
+    numbers->rows[near] = rows;
+    numbers->shift[near] = ep_low_shift(&run->shape, tokens);
+    numbers->each[near] = ep_low_each(&run->shape, numbers->shift[near]);
+}
+
+/* Pieces of all sources' rows. */
+EP_STEP int ep_low_items(const struct ep_run *run, const struct ep_low_numbers *numbers)
+{
+    int items = 0;
+
+    for (int near = 0; near < run->shape.near; near++)
+        items += numbers->rows[near] << numbers->shift[near];
+    return items;
+}
+
+/* The source, slot and piece of one of them. */
+EP_STEP void ep_low_find(const struct ep_low_numbers *numbers, int item, int *source, int *slot, int *piece)
+{
+    int near = 0, shift;
+
+    for (; item >= numbers->rows[near] << numbers->shift[near]; near++)
+        item -= numbers->rows[near] << numbers->shift[near];
+    shift = numbers->shift[near];
+    *source = near;
+    *slot = item >> shift;
+    *piece = item - (*slot << shift);
+}
+
+/* `waits`: of the caller, or NULL. */
+EP_STEP void ep_low_take_word(const struct ep_run *run, const struct ep_low_call *call,
+                              const struct ep_low_numbers *numbers, int near, int at, int64_t *waits)
+{
+    const struct ep_shape *shape = &run->shape;
+    const uint64_t *word = (const uint64_t *)(run->arena + shape->low_words[call->parity]) +
+                           (size_t)near * (shape->mine + 1) + at;
+    uint32_t number =
+        ep_low_await(run, EP_PHASE_COUNTS, near, word, call->word, at < shape->mine ? NULL : waits);
+
+    if (at < shape->mine) {
+        numbers->first[near * shape->mine + at] = (int32_t)number;
+        ep_low_check(run, call, near, number > (uint32_t)shape->tokens);
+        return;
+    }
+    ep_low_note_source(run, numbers, near, (int)(number >> 12), (int)(number & 0xfff));
+    ep_low_check(run, call, near, number >> 12 > (uint32_t)shape->tokens || (number & 0xfff) > number >> 12);
+}
+
+/* All workers of a group: waits for the words of all near PEs. */
+EP_STEP void ep_low_count(const struct ep_run *run, const struct ep_low_call *call, int64_t *waits)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_low_numbers numbers = ep_low_numbers_of(run);
+    int each = shape->mine + 1;
+
+    EP_BY_GROUP(run, i, shape->near * each)
+    {
+        ep_low_take_word(run, call, &numbers, i / each, shape->mine - i % each,
+                         ep_is_first_group(run) ? waits : NULL);
+    }
+    ep_sync_group(run);
+    EP_BY_GROUP(run, i, shape->mine)
+    {
+        int32_t sum = 0;
+
+        for (int near = 0; near <= shape->near; near++) {
+            int32_t *at = &numbers.first[near * shape->mine + i], rows = near < shape->near ? *at : 0;
+
+            *at = sum;
+            sum += rows;
+        }
+    }
+    ep_sync_group(run);
+}
+
+/* What the caller gets of source and expert i. */
+EP_STEP void ep_low_range_out(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                              const int32_t *first, int i)
+{
+    const struct ep_shape *shape = &run->shape;
+    int source = i / shape->mine, at = i % shape->mine * shape->near + source;
+    int rows = first[i + shape->mine] - first[i];
+
+    if (args->sources) {
+        args->sources[2 * at] = first[i];
+        args->sources[2 * at + 1] = rows;
+    }
+    if (args->ranges)
+        args->ranges[at] = (int64_t)first[i] << 32 | (int64_t)rows;
+}
+
+EP_STEP void ep_low_sum_out(const shmemx_ep_dispatch_t *args, const int32_t *sums, int expert)
+{
+    if (args->counts)
+        args->counts[expert] = sums[expert];
+    if (args->totals)
+        args->totals[expert] += sums[expert];
+}
+
+/* What the handle keeps of all sources. By one lane. */
+EP_STEP void ep_low_keep_sources(const struct ep_run *run, const struct ep_low_call *call,
+                                 const struct ep_low_numbers *numbers)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_low_source *sources = ep_low_sources(run, call->handle);
+    const int32_t *sums = numbers->first + shape->near * shape->mine;
+    struct ep_kept *kept = ep_low_kept(run, call->handle);
+    int rows = 0;
+
+    for (int near = 0; near < shape->near; near++) {
+        sources[near].rows = numbers->rows[near];
+        sources[near].tokens = numbers->tokens[near];
+    }
+    for (int expert = 0; expert < shape->mine; expert++)
+        rows = sums[expert] > rows ? sums[expert] : rows;
+    kept->rows = rows;
+    kept->overflow = rows > shape->capacity;
+}
+
+/* By one group: what the caller gets of the numbers, and the handle; then the host may read them. */
+EP_STEP void ep_low_count_out(const struct ep_run *run, const struct ep_low_call *call,
+                              const shmemx_ep_dispatch_t *args)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_low_numbers numbers = ep_low_numbers_of(run);
+    int32_t *kept = (int32_t *)(run->arena + ep_kept_first(shape, call->handle));
+
+    EP_BY_GROUP(run, i, (shape->near + 1) * shape->mine + 1)
+    {
+        if (i < shape->near * shape->mine)
+            ep_low_range_out(run, args, numbers.first, i);
+        else if (i < (shape->near + 1) * shape->mine)
+            ep_low_sum_out(args, numbers.first + shape->near * shape->mine, i - shape->near * shape->mine);
+        else
+            ep_low_keep_sources(run, call, &numbers);
+        if (i < (shape->near + 1) * shape->mine)
+            kept[i] = numbers.first[i];
+    }
+    ep_low_publish(run, call->handle);
+}
+
+/* A row that has come. */
+struct ep_low_come {
+    const struct ep_low_call *call;
+    const struct ep_low_numbers *numbers;
+    const struct ep_low_meta *meta;
+    int source, slot, piece;
+    char *base, *scales; /* of the caller's rows and scales, from the piece on */
+};
+
+/* The flags that say that a piece is there: its own, and that of the meta. */
+EP_STEP const uint64_t *ep_low_come_flag(const struct ep_run *run, const void *arg, int i, int *near)
+{
+    const struct ep_low_come *come = (const struct ep_low_come *)arg;
+
+    *near = come->source;
+    return ep_low_flag(run, run->arena, come->call->parity, come->source, come->slot,
+                       i ? come->piece : run->shape.pieces);
+}
+
+/* The row, among all of the caller's, for choice k; -1: not of this PE; EP_LOW_BEYOND the capacity. */
+EP_STEP int64_t ep_low_row(const struct ep_run *run, const struct ep_low_come *come, int k)
+{
+    const struct ep_shape *shape = &run->shape;
+    int at = come->meta->entry[k].at, kind = at >> EP_LOW_SHIFT, row;
+
+    if (at < 0)
+        return -1;
+    ep_low_check(run, come->call, come->source, kind >= shape->mine);
+    row = come->numbers->first[come->source * shape->mine + kind] + (at & (EP_LOW_TOKENS - 1));
+    return row < shape->capacity ? (int64_t)kind * shape->capacity + row : EP_LOW_BEYOND;
+}
+
+EP_STEP void *ep_low_place(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_low_come *come = (const struct ep_low_come *)arg;
+    int64_t row = ep_low_row(run, come, k);
+
+    return row < 0 ? NULL : come->base + (size_t)row * run->shape.row;
+}
+
+EP_STEP void *ep_low_scales_place(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_low_come *come = (const struct ep_low_come *)arg;
+    int64_t row = ep_low_row(run, come, k);
+
+    return row < 0 ? NULL : come->scales + (size_t)row * run->shape.scales;
+}
+
+/* Element i of a row's scales as the caller's are: the scale of a column, or four of them as exponents. */
+EP_STEP uint32_t ep_low_scale_word(const float *scales, int i, int packed)
+{
+    uint32_t word = 0;
+
+    if (!packed)
+        return wsh_ep_bits(scales[i]);
+    for (int at = 0; at < 4; at++)
+        word |= (uint32_t)wsh_ep_to_ue8m0(scales[4 * i + at]) << 8 * at;
+    return word;
+}
+
+/* All scales of a row by the steps that the caller gives. */
+EP_STEP void ep_low_step_scales(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                                const struct ep_low_come *come, const float *scales)
+{
+    const struct ep_shape *shape = &run->shape;
+    int elements = shape->hidden / EP_GROUP / (args->scales_packed ? 4 : 1);
+
+    EP_BY_LANES(run, i, elements * shape->topk)
+    {
+        int64_t row = ep_low_row(run, come, i / elements), kind = row / shape->capacity;
+        int64_t at = kind * shape->capacity * elements + row % shape->capacity * args->scales_row_step;
+
+        if (row >= 0)
+            ((uint32_t *)args->row_scales)[at + i % elements * args->scales_column_step] =
+                ep_low_scale_word(scales, i % elements, args->scales_packed);
+    }
+}
+
+/* What the handle keeps of the row, for the slot is written again two calls later; and its token for the caller. */
+EP_STEP void ep_low_keep_row(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                             const struct ep_low_come *come)
+{
+    struct ep_low_meta *kept = ep_low_in(run, come->call->handle, come->source, come->slot);
+
+    ep_low_check(run, come->call, come->source,
+                 (uint32_t)come->meta->token >= (uint32_t)come->numbers->tokens[come->source]);
+    EP_BY_LANES(run, k, run->shape.topk)
+    {
+        int64_t row = ep_low_row(run, come, k);
+
+        kept->entry[k].at = (int32_t)row;
+        kept->entry[k].weight = come->meta->entry[k].weight;
+        if (k == 0)
+            kept->token = come->meta->token;
+        if (row >= 0 && args->row_sources)
+            args->row_sources[row] = come->meta->token;
+    }
+}
+
+EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                               struct ep_low_come *come, int first, int columns)
+{
+    const struct ep_shape *shape = &run->shape;
+    int bytes = ep_low_column_bytes(run), scaled = shape->scales && !args->scales_row_step;
+    const char *slot = ep_low_slot(run, run->arena, come->call->parity, come->source, come->slot);
+
+    come->meta = (const struct ep_low_meta *)slot;
+    come->base = (char *)args->rows + (size_t)first * bytes;
+    come->scales = (char *)args->row_scales + first / EP_GROUP * 4;
+    ep_flags_await(run, EP_PHASE_ROWS, 2, ep_low_come_flag, come, come->call->number);
+    ep_copy_to_each(run, slot + shape->low_head + (size_t)first * bytes, columns * bytes,
+                    scaled ? (const float *)(slot + shape->low_meta) + first / EP_GROUP : NULL,
+                    columns / EP_GROUP, shape->topk, ep_low_place, ep_low_scales_place, come);
+    if (come->piece == 0)
+        ep_low_keep_row(run, args, come);
+}
+
+/* Scales of whole rows, where they are not contiguous: all pieces have to be there. */
+EP_STEP const uint64_t *ep_low_all_flags(const struct ep_run *run, const void *arg, int i, int *near)
+{
+    const struct ep_low_come *come = (const struct ep_low_come *)arg;
+
+    *near = come->source;
+    return ep_low_flag(run, run->arena, come->call->parity, come->source, come->slot, i);
+}
+
+EP_STEP void ep_low_take_stepped(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                                 struct ep_low_come *come)
+{
+    const char *slot = ep_low_slot(run, run->arena, come->call->parity, come->source, come->slot);
+
+    for (int piece = 0; piece < come->piece; piece += EP_LANES)
+        ep_flags_await(run, EP_PHASE_ROWS, ep_low_least(come->piece - piece, EP_LANES), ep_low_all_flags,
+                       come, come->call->number);
+    ep_low_step_scales(run, args, come, (const float *)(slot + run->shape.low_meta));
+}
+
+/* The last workers begin: with few tokens the first ones are those that send. */
+EP_STEP void ep_low_expand(const struct ep_run *run, const struct ep_low_call *call,
+                           const shmemx_ep_dispatch_t *args)
+{
+    struct ep_low_numbers numbers = ep_low_numbers_of(run);
+    struct ep_low_come come = {call, &numbers, NULL, 0, 0, 0, NULL, NULL};
+    int items = ep_low_items(run, &numbers);
+
+    for (int i = ep_workers(run) - 1 - ep_worker(run); i < items; i += ep_workers(run)) {
+        int first, columns;
+
+        ep_low_find(&numbers, i, &come.source, &come.slot, &come.piece);
+        columns = ep_low_columns(run, come.piece, numbers.each[come.source], &first);
+        if (columns > 0)
+            ep_low_take_piece(run, args, &come, first, columns);
+        if (args->scales_row_step && columns > 0 && first + columns == run->shape.hidden)
+            ep_low_take_stepped(run, args, &come);
+    }
+}
+
+EP_STEP void ep_low_receive(const struct ep_run *run, const struct ep_low_call *call,
+                            const shmemx_ep_dispatch_t *args)
+{
+    ep_low_count(run, call, args->waits);
+    EP_CLOCK(run, 4);
+    if (ep_is_first_group(run))
+        ep_low_count_out(run, call, args);
+    EP_CLOCK(run, 5);
+    ep_low_expand(run, call, args);
+}
+
+#endif

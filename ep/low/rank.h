@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which of this PE's tokens go where, as bit sets in memory of each group: a row of bits, one for each token, for each
+ * expert and each near PE. How many tokens have it before a token is counted by words once, and then read: the place
+ * of a token among those that have an expert, and its slot among those that go to a PE. Every group computes all of it.
+ */
+#ifndef WSH_EP_LOW_RANK_H
+#define WSH_EP_LOW_RANK_H
+
+#include "ep/low/call.h"
+
+enum { EP_LOW_NONE = 0xffff, EP_LOW_AGAIN = 0x8000 };
+
+/* Rows 0 to experts - 1 are of experts, the next ones of near PEs. */
+struct ep_low_rank {
+    uint32_t *bits;   /* [rows][words] */
+    uint16_t *before; /* [rows][words]: bits in the words before */
+    uint16_t *topk;   /* [tokens][topk] experts, EP_LOW_NONE: none */
+    uint16_t *pes;    /* the same of near PEs, with EP_LOW_AGAIN where a choice before has the same */
+    int words;
+};
+
+EP_STEP struct ep_low_rank ep_low_rank_of(const struct ep_run *run, int tokens)
+{
+    const struct ep_shape *shape = &run->shape;
+    int rows = shape->experts + shape->near, most = (shape->tokens + 31) / 32;
+    struct ep_low_rank rank;
+    char *memory = ep_group_memory(run);
+
+    rank.bits = (uint32_t *)memory;
+    rank.before = (uint16_t *)(rank.bits + (size_t)rows * most);
+    rank.topk = (uint16_t *)(memory + ep_align((size_t)rows * most * 6, 16));
+    rank.pes = rank.topk + (size_t)shape->tokens * shape->topk;
+    rank.words = (tokens + 31) / 32;
+    return rank;
+}
+
+/* What else is in a group's memory. */
+EP_STEP int32_t *ep_low_numbers(const struct ep_run *run)
+{
+    const struct ep_shape *shape = &run->shape;
+    size_t rows = (size_t)shape->experts + shape->near, words = ((size_t)shape->tokens + 31) / 32;
+
+    return (int32_t *)(ep_group_memory(run) + ep_align(rows * words * 6, 16) +
+                       ep_align((size_t)shape->tokens * shape->topk * 4, 16));
+}
+
+/* The expert of a token's choice k: of the call, or of the routing that the handle has; -1: none. */
+EP_STEP int ep_low_choice(const struct ep_run *run, const struct ep_low_call *call,
+                          const shmemx_ep_dispatch_t *args, int token, int k)
+{
+    const struct ep_shape *shape = &run->shape;
+    int columns = args->columns ? args->columns : shape->topk, expert;
+
+    if (!args->topk)
+        expert = ep_low_own(run, call->handle, token).experts[k];
+    else
+        expert = k < columns
+                     ? ((const int32_t *)args->topk)[((size_t)token * columns + k) << shape->topk_shift]
+                     : -1;
+    return (uint32_t)expert < (uint32_t)shape->experts ? expert : -1;
+}
+
+EP_STEP void ep_low_rank_set(const struct ep_low_rank *rank, int row, int token)
+{
+    ep_group_or(&rank->bits[(size_t)row * rank->words + token / 32], 1u << token % 32);
+}
+
+/* Choice i of all tokens'. */
+EP_STEP void ep_low_rank_choice(const struct ep_run *run, const struct ep_low_rank *rank, int i, int token,
+                                int expert)
+{
+    int pe;
+
+    rank->topk[i] = rank->pes[i] = EP_LOW_NONE;
+    if (expert < 0)
+        return;
+    pe = ep_low_near_of(run, expert);
+    rank->topk[i] = (uint16_t)expert;
+    rank->pes[i] = (uint16_t)pe;
+    ep_low_rank_set(rank, expert, token);
+    ep_low_rank_set(rank, run->shape.experts + pe, token);
+}
+
+/* By one lane: sums of the words of a row. */
+EP_STEP void ep_low_rank_row(const struct ep_low_rank *rank, int row)
+{
+    uint32_t sum = 0;
+
+    for (int word = 0; word < rank->words; word++) {
+        rank->before[(size_t)row * rank->words + word] = (uint16_t)sum;
+        sum += (uint32_t)ep_popc(rank->bits[(size_t)row * rank->words + word]);
+    }
+}
+
+/* Others mark theirs meanwhile. */
+EP_STEP void ep_low_rank_again(const struct ep_low_rank *rank, int i, int k)
+{
+    uint16_t pe = rank->pes[i];
+
+    for (int j = 1; j <= k; j++)
+        if (pe != EP_LOW_NONE && (rank->pes[i - j] & ~EP_LOW_AGAIN) == pe) {
+            rank->pes[i] = (uint16_t)(pe | EP_LOW_AGAIN);
+            return;
+        }
+}
+
+/* All workers of a group. */
+EP_STEP void ep_low_rank_fill(const struct ep_run *run, const struct ep_low_call *call,
+                              const shmemx_ep_dispatch_t *args)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_low_rank rank = ep_low_rank_of(run, call->tokens);
+    int rows = shape->experts + shape->near;
+
+    EP_BY_GROUP(run, i, rows * rank.words)
+    {
+        rank.bits[i] = 0;
+    }
+    ep_sync_group(run);
+    EP_BY_GROUP(run, i, call->tokens * shape->topk)
+    {
+        int token = ep_divide(i, shape->by_topk);
+
+        ep_low_rank_choice(run, &rank, i, token,
+                           ep_low_choice(run, call, args, token, i - token * shape->topk));
+    }
+    ep_sync_group(run);
+    EP_BY_GROUP(run, row, rows)
+    {
+        ep_low_rank_row(&rank, row);
+    }
+    EP_BY_GROUP(run, i, call->tokens * shape->topk)
+    {
+        ep_low_rank_again(&rank, i, i - ep_divide(i, shape->by_topk) * shape->topk);
+    }
+    ep_sync_group(run);
+}
+
+/* How many of the tokens before `token` are in the row; with all tokens: how many are in it. */
+EP_STEP int ep_low_before(const struct ep_low_rank *rank, int row, int token)
+{
+    size_t at = (size_t)row * rank->words + token / 32;
+
+    return rank->before[at] + ep_popc(rank->bits[at] & ((1u << token % 32) - 1));
+}
+
+EP_STEP int ep_low_total(const struct ep_low_rank *rank, int row)
+{
+    size_t last = (size_t)row * rank->words + rank->words - 1;
+
+    return rank->words ? rank->before[last] + ep_popc(rank->bits[last]) : 0;
+}
+
+/* The near PE of a token's choice k; -1: none. */
+EP_STEP int ep_low_pe(const struct ep_run *run, const struct ep_low_rank *rank, int token, int k)
+{
+    uint16_t pe = rank->pes[token * run->shape.topk + k];
+
+    return pe == EP_LOW_NONE ? -1 : pe & ~EP_LOW_AGAIN;
+}
+
+/* The near PE that choice k is the token's first one for; -1: none. */
+EP_STEP int ep_low_first_pe(const struct ep_run *run, const struct ep_low_rank *rank, int token, int k)
+{
+    uint16_t pe = rank->pes[token * run->shape.topk + k];
+
+    return pe & EP_LOW_AGAIN ? -1 : pe;
+}
+
+#endif

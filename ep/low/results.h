@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Combine's sending side. Reduced: this PE adds up its experts' rows of a token and pushes one row to the token's home.
+ * Pushed one by one: each row to the home, which adds them up.
+ */
+#ifndef WSH_EP_LOW_RESULTS_H
+#define WSH_EP_LOW_RESULTS_H
+
+#include "ep/low/expand.h"
+
+/*
+ * How results come to the home. Weights that the combine is given are known at the home alone: a call of both halves
+ * sends them ahead; a sending half waits for nobody, and leaves the sum to the home.
+ */
+enum ep_low_form { EP_LOW_REDUCED, EP_LOW_WEIGHED, EP_LOW_PUSHED };
+
+EP_STEP enum ep_low_form ep_low_form(const struct ep_run *run, const shmemx_ep_combine_t *args)
+{
+    if (run->shape.exact)
+        return EP_LOW_PUSHED;
+    if (!args->weights)
+        return EP_LOW_REDUCED;
+    return args->halves == SHMEMX_EP_BOTH ? EP_LOW_WEIGHED : EP_LOW_PUSHED;
+}
+
+/* To each near PE: this PE is in the call. */
+EP_STEP void ep_low_begin(const struct ep_run *run, const struct ep_low_call *call)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    EP_BY_LAST(run, near, shape->near)
+    {
+        uint64_t *to = (uint64_t *)(ep_near_base(run, near) + shape->low_begun[call->parity]) + shape->local;
+
+        ep_word_store(to, call->word);
+    }
+}
+
+/* To the PEs that have the experts. */
+EP_STEP void ep_low_give_weights(const struct ep_run *run, const struct ep_low_call *call,
+                                 const shmemx_ep_combine_t *args)
+{
+    const struct ep_shape *shape = &run->shape;
+    int columns = args->columns ? args->columns : shape->topk;
+
+    EP_BY_LAST(run, i, call->tokens * columns)
+    {
+        int token = i / columns, k = i % columns;
+        int expert = ep_low_own(run, call->handle, token).experts[k];
+
+        if ((uint32_t)expert < (uint32_t)shape->experts)
+            ep_word_store(ep_low_weight(run, ep_near_base(run, ep_low_near_of(run, expert)), call->parity,
+                                        shape->local, token, k),
+                          (uint64_t)wsh_ep_bits(args->weights[i]) << 32 | call->word);
+    }
+}
+
+/* A row for a source's token. */
+struct ep_low_result {
+    const struct ep_low_call *call;
+    const struct ep_low_meta *meta; /* kept */
+    const char *y;
+    int source, slot, piece, weighed, token;
+    int at; /* the row at the home */
+};
+
+EP_STEP struct ep_term ep_low_result_term(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_low_result *result = (const struct ep_low_result *)arg;
+    int32_t row = result->meta->entry[k].at;
+    struct ep_term term = {NULL, result->meta->entry[k].weight};
+
+    if (row < 0 || row >= run->shape.y_rows)
+        return term;
+    term.row = result->y + (size_t)row * run->shape.hidden * 2;
+    if (result->weighed)
+        term.weight = wsh_ep_float(ep_word_await(
+            run, EP_PHASE_WEIGHT, result->source,
+            ep_low_weight(run, run->arena, result->call->parity, result->source, result->token, k),
+            result->call->word));
+    return term;
+}
+
+EP_STEP uint64_t *ep_low_result_raised(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_low_result *result = (const struct ep_low_result *)arg;
+
+    (void)k;
+    return ep_low_result_flag(run, ep_near_base(run, result->source), result->call->parity, result->at,
+                              result->piece);
+}
+
+/* The rows of a token one by one, zeros for those beyond the capacity. */
+EP_STEP void ep_low_push_piece(const struct ep_run *run, struct ep_low_result *result, int first, int columns)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    for (int k = 0; k < shape->topk; k++) {
+        int32_t row = result->meta->entry[k].at;
+        char *to;
+
+        if (row < EP_LOW_BEYOND || row == -1 || row >= shape->y_rows)
+            continue;
+        result->at = result->token * shape->topk + k;
+        to = ep_low_result(run, ep_near_base(run, result->source), result->call->parity, result->at);
+        if (row == EP_LOW_BEYOND)
+            ep_zero(to + (size_t)first * 2, (size_t)columns * 2);
+        else
+            ep_copy(to + (size_t)first * 2, result->y + ((size_t)row * shape->hidden + first) * 2,
+                    (size_t)columns * 2);
+        ep_raise(run, 1, ep_low_result_raised, result, result->call->number);
+    }
+}
+
+EP_STEP void ep_low_reduce_piece(const struct ep_run *run, struct ep_low_result *result, int first,
+                                 int columns)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    result->at = shape->local * shape->tokens + result->token;
+    ep_low_add(run, ep_low_result(run, ep_near_base(run, result->source), result->call->parity, result->at),
+               first, columns, shape->topk, ep_low_result_term, result);
+    ep_raise(run, 1, ep_low_result_raised, result, result->call->number);
+}
+
+/* The numbers of a dispatch, as far as its rows are brought back; all workers of a group. */
+EP_STEP void ep_low_recall(const struct ep_run *run, const struct ep_low_call *call)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_low_numbers numbers = ep_low_numbers_of(run);
+    const struct ep_low_source *sources = ep_low_sources(run, call->handle);
+
+    EP_BY_GROUP(run, near, shape->near)
+    {
+        int tokens = ep_low_least(sources[near].tokens, shape->tokens), rows = sources[near].rows;
+
+        tokens = tokens < 0 ? 0 : tokens;
+        ep_low_note_source(run, &numbers, near, tokens, rows < 0 ? 0 : ep_low_least(rows, tokens));
+    }
+    ep_sync_group(run);
+}
+
+EP_STEP void ep_low_send_results(const struct ep_run *run, const struct ep_low_call *call,
+                                 const shmemx_ep_combine_t *args)
+{
+    enum ep_low_form form = ep_low_form(run, args);
+    struct ep_low_numbers numbers = ep_low_numbers_of(run);
+    int items = ep_low_items(run, &numbers);
+    struct ep_low_result result = {call, NULL, (const char *)args->y, 0, 0, 0, form == EP_LOW_WEIGHED, 0, 0};
+
+    for (int i = ep_worker(run); i < items; i += ep_workers(run)) {
+        int first, columns;
+
+        ep_low_find(&numbers, i, &result.source, &result.slot, &result.piece);
+        columns = ep_low_columns(run, result.piece, numbers.each[result.source], &first);
+        if (columns <= 0)
+            continue;
+        result.meta = ep_low_in(run, call->handle, result.source, result.slot);
+        result.token = ep_low_least(result.meta->token & INT32_MAX, run->shape.tokens - 1);
+        if (form == EP_LOW_PUSHED)
+            ep_low_push_piece(run, &result, first, columns);
+        else
+            ep_low_reduce_piece(run, &result, first, columns);
+    }
+}
+
+EP_STEP void ep_low_combine_send(const struct ep_run *run, const struct ep_low_call *call,
+                                 const shmemx_ep_combine_t *args)
+{
+    ep_low_begin(run, call);
+    if (ep_low_form(run, args) == EP_LOW_WEIGHED)
+        ep_low_give_weights(run, call, args);
+    ep_low_recall(run, call);
+    EP_CLOCK(run, 9);
+    ep_low_send_results(run, call, args);
+}
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Dispatch's sending side: words, and each row once to each near PE that has one of its experts. */
+#ifndef WSH_EP_LOW_SEND_H
+#define WSH_EP_LOW_SEND_H
+
+#include "ep/low/rank.h"
+
+/* To each near PE a word for each of its experts, and one of the rows and tokens that there are. */
+EP_STEP void ep_low_tell(const struct ep_run *run, const struct ep_low_call *call,
+                         const struct ep_low_rank *rank)
+{
+    const struct ep_shape *shape = &run->shape;
+    int each = shape->mine + 1;
+
+    EP_BY_LAST(run, i, shape->near * each)
+    {
+        int near = (i / each + shape->local) % shape->near, at = i % each;
+        uint64_t *to = (uint64_t *)(ep_near_base(run, near) + shape->low_words[call->parity]) +
+                       (size_t)shape->local * each + at;
+        uint32_t number =
+            at < shape->mine
+                ? (uint32_t)ep_low_total(rank, ep_low_world(run, near) * shape->mine + at)
+                : (uint32_t)call->tokens << 12 | (uint32_t)ep_low_total(rank, shape->experts + near);
+
+        ep_word_store(to, (uint64_t)number << 32 | call->word);
+    }
+}
+
+/* A piece of a row on its way. */
+struct ep_low_sent {
+    const struct ep_low_call *call;
+    struct ep_low_rank rank;
+    int token, piece;
+    size_t offset, scales; /* in a slot, of what is copied */
+};
+
+/* The slot at the near PE that choice k is the first one for, or NULL. */
+EP_STEP char *ep_low_slot_of(const struct ep_run *run, const struct ep_low_sent *sent, int k)
+{
+    int pe = ep_low_first_pe(run, &sent->rank, sent->token, k);
+
+    if (pe < 0)
+        return NULL;
+    return ep_low_slot(run, ep_near_base(run, pe), sent->call->parity, run->shape.local,
+                       ep_low_before(&sent->rank, run->shape.experts + pe, sent->token));
+}
+
+EP_STEP void *ep_low_to(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_low_sent *sent = (const struct ep_low_sent *)arg;
+    char *slot = ep_low_slot_of(run, sent, k);
+
+    return slot ? slot + sent->offset : NULL;
+}
+
+EP_STEP uint64_t *ep_low_flag_of(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_low_sent *sent = (const struct ep_low_sent *)arg;
+    int pe = ep_low_first_pe(run, &sent->rank, sent->token, k);
+
+    if (pe < 0)
+        return NULL;
+    return ep_low_flag(run, ep_near_base(run, pe), sent->call->parity, run->shape.local,
+                       ep_low_before(&sent->rank, run->shape.experts + pe, sent->token), sent->piece);
+}
+
+EP_STEP float ep_low_weight_given(const struct ep_run *run, const struct ep_low_call *call,
+                                  const shmemx_ep_dispatch_t *args, int token, int k)
+{
+    int columns = args->columns ? args->columns : run->shape.topk;
+
+    if (args->weights && k < columns)
+        return args->weights[(size_t)token * columns + k];
+    return args->topk ? 1.0f : ep_low_own(run, call->handle, token).weights[k];
+}
+
+EP_STEP struct ep_low_entry ep_low_entry_of(const struct ep_run *run, const struct ep_low_sent *sent,
+                                            const shmemx_ep_dispatch_t *args, int k)
+{
+    const struct ep_low_rank *rank = &sent->rank;
+    int expert = rank->topk[sent->token * run->shape.topk + k];
+    struct ep_low_entry entry = {-1, 0.0f};
+
+    if (expert == EP_LOW_NONE)
+        return entry;
+    entry.at = (expert - ep_divide(expert, run->shape.by_mine) * run->shape.mine) << EP_LOW_SHIFT |
+               ep_low_before(rank, expert, sent->token);
+    entry.weight = ep_low_weight_given(run, sent->call, args, sent->token, k);
+    return entry;
+}
+
+/* The metas of a token, each with the choices that its PE has. */
+EP_STEP void ep_low_send_metas(const struct ep_run *run, const struct ep_low_sent *sent,
+                               const shmemx_ep_dispatch_t *args)
+{
+    const struct ep_low_entry none = {-1, 0.0f};
+    int topk = run->shape.topk;
+
+    for (int lanes = 0; lanes < topk; lanes += EP_LANES) {
+        int k = lanes + (int)ep_lane(), pe = k < topk ? ep_low_pe(run, &sent->rank, sent->token, k) : -1;
+        struct ep_low_entry entry = k < topk ? ep_low_entry_of(run, sent, args, k) : none;
+
+        for (int of = 0; of < topk; of++) {
+            int to = ep_low_first_pe(run, &sent->rank, sent->token, of);
+            struct ep_low_meta *meta = (struct ep_low_meta *)ep_low_slot_of(run, sent, of);
+
+            if (to < 0 || k >= topk)
+                continue;
+            meta->entry[k] = pe == to ? entry : none;
+            if (k == 0)
+                meta->token = sent->token;
+        }
+    }
+}
+
+/* What the handle keeps of a token of this PE; of a call with the handle's routing what it has already. */
+EP_STEP void ep_low_keep_own(const struct ep_run *run, const struct ep_low_sent *sent,
+                             const shmemx_ep_dispatch_t *args)
+{
+    struct ep_low_own own = ep_low_own(run, sent->call->handle, sent->token);
+    int topk = run->shape.topk;
+
+    EP_BY_LANES(run, k, topk)
+    {
+        int expert = sent->rank.topk[sent->token * topk + k], before = 0, pes = 0;
+        int pe = ep_low_first_pe(run, &sent->rank, sent->token, k);
+        float weight = ep_low_weight_given(run, sent->call, args, sent->token, k);
+
+        for (int j = 0; j < topk; j++) {
+            int other = ep_low_first_pe(run, &sent->rank, sent->token, j);
+
+            before += other >= 0 && other < pe;
+            pes += other >= 0;
+        }
+        own.experts[k] = expert == EP_LOW_NONE ? -1 : expert;
+        own.weights[k] = weight;
+        if (pe >= 0)
+            own.pes[before] = pe;
+        if (k >= pes)
+            own.pes[k] = -1;
+    }
+}
+
+/* Where its scales go, which lie behind the meta. */
+EP_STEP void *ep_low_scales_to(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_low_sent *sent = (const struct ep_low_sent *)arg;
+    char *slot = ep_low_slot_of(run, sent, k);
+
+    return slot ? slot + sent->scales : NULL;
+}
+
+EP_STEP void ep_low_send_piece(const struct ep_run *run, struct ep_low_sent *sent,
+                               const shmemx_ep_dispatch_t *args, int each)
+{
+    const struct ep_shape *shape = &run->shape;
+    int first, columns = ep_low_columns(run, sent->piece, each, &first), bytes = ep_low_column_bytes(run);
+    size_t at = (size_t)sent->token * shape->hidden + first;
+
+    if (columns <= 0)
+        return;
+    sent->offset = shape->low_head + (size_t)first * bytes;
+    sent->scales = shape->low_meta + first / EP_GROUP * 4;
+    if (shape->scales && !args->x_scales)
+        ep_quantize_to_each(run, (const uint16_t *)args->x + at, columns, shape->topk, ep_low_to, sent,
+                            (ptrdiff_t)(sent->scales - sent->offset));
+    else
+        ep_copy_to_each(run, (const char *)args->x + at * bytes, columns * bytes,
+                        args->x_scales ? args->x_scales + at / EP_GROUP : NULL, columns / EP_GROUP,
+                        shape->topk, ep_low_to, ep_low_scales_to, sent);
+    ep_raise(run, shape->topk, ep_low_flag_of, sent, sent->call->number);
+}
+
+EP_STEP void ep_low_send_meta(const struct ep_run *run, struct ep_low_sent *sent,
+                              const shmemx_ep_dispatch_t *args)
+{
+    sent->piece = run->shape.pieces;
+    ep_low_send_metas(run, sent, args);
+    ep_raise(run, run->shape.topk, ep_low_flag_of, sent, sent->call->number);
+    ep_low_keep_own(run, sent, args);
+}
+
+/* Metas and pieces of rows are sent by different workers, and have flags of their own. */
+EP_STEP void ep_low_send_rows(const struct ep_run *run, const struct ep_low_call *call,
+                              const shmemx_ep_dispatch_t *args)
+{
+    int shift = ep_low_shift(&run->shape, call->tokens), each = ep_low_each(&run->shape, shift);
+    struct ep_low_sent sent = {call, ep_low_rank_of(run, call->tokens), 0, 0, 0, 0};
+
+    for (int i = ep_worker(run); i < call->tokens + (call->tokens << shift); i += ep_workers(run)) {
+        int item = i - call->tokens;
+
+        if (item < 0) {
+            sent.token = i;
+            ep_low_send_meta(run, &sent, args);
+            continue;
+        }
+        sent.token = item >> shift;
+        sent.piece = item - (sent.token << shift);
+        ep_low_send_piece(run, &sent, args, each);
+    }
+}
+
+/* By one worker. */
+EP_STEP void ep_low_keep_call(const struct ep_run *run, const struct ep_low_call *call,
+                              const struct ep_low_rank *rank)
+{
+    struct ep_kept *kept = ep_low_kept(run, call->handle);
+    int rows = 0;
+
+    for (int near = 0; near < run->shape.near; near++)
+        if (near != run->shape.local)
+            rows += ep_low_total(rank, run->shape.experts + near);
+    if (!ep_leads(run))
+        return;
+    run->state->near_rows += (uint64_t)rows;
+    kept->call = (int64_t)call->number;
+    kept->tokens = call->tokens;
+    kept->parts = 1;
+}
+
+EP_STEP void ep_low_send(const struct ep_run *run, const struct ep_low_call *call,
+                         const shmemx_ep_dispatch_t *args)
+{
+    struct ep_low_rank rank = ep_low_rank_of(run, call->tokens);
+
+    ep_low_rank_fill(run, call, args);
+    EP_CLOCK(run, 1);
+    ep_low_tell(run, call, &rank);
+    EP_CLOCK(run, 2);
+    ep_low_send_rows(run, call, args);
+    if (ep_worker(run) == ep_workers(run) - 1)
+        ep_low_keep_call(run, call, &rank);
+}
+
+#endif

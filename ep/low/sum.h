@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Combine's receiving side: the rows that have come for a token are added up. Reduced, or as if: rows of a PE in the
+ * order of the top-k, rounded, and PEs in their order. Exact: rows in the order of the top-k.
+ */
+#ifndef WSH_EP_LOW_SUM_H
+#define WSH_EP_LOW_SUM_H
+
+#include "ep/low/results.h"
+
+struct ep_low_home {
+    const struct ep_low_call *call;
+    const shmemx_ep_combine_t *args;
+    struct ep_low_own own;
+    int token, piece, pushed;
+};
+
+/* The near PE of choice k, or -1. */
+EP_STEP int ep_low_home_pe(const struct ep_run *run, const struct ep_low_home *home, int k)
+{
+    int expert = home->own.experts[k];
+
+    return (uint32_t)expert < (uint32_t)run->shape.experts ? ep_low_near_of(run, expert) : -1;
+}
+
+/* Row number i of those that PEs have reduced: its place, or -1. */
+EP_STEP int ep_low_home_reduced(const struct ep_run *run, const struct ep_low_home *home, int i)
+{
+    int pe = home->own.pes[i];
+
+    return (uint32_t)pe < (uint32_t)run->shape.near ? pe * run->shape.tokens + home->token : -1;
+}
+
+EP_STEP const uint64_t *ep_low_reduced_flag(const struct ep_run *run, const void *arg, int i, int *near)
+{
+    const struct ep_low_home *home = (const struct ep_low_home *)arg;
+    int at = ep_low_home_reduced(run, home, i);
+
+    *near = home->own.pes[i];
+    return at < 0 ? NULL : ep_low_result_flag(run, run->arena, home->call->parity, at, home->piece);
+}
+
+EP_STEP struct ep_term ep_low_reduced_term(const struct ep_run *run, const void *arg, int i)
+{
+    const struct ep_low_home *home = (const struct ep_low_home *)arg;
+    int at = ep_low_home_reduced(run, home, i);
+    struct ep_term term = {NULL, 1.0f};
+
+    if (at >= 0)
+        term.row = ep_low_result(run, run->arena, home->call->parity, at);
+    return term;
+}
+
+EP_STEP const uint64_t *ep_low_pushed_flag(const struct ep_run *run, const void *arg, int k, int *near)
+{
+    const struct ep_low_home *home = (const struct ep_low_home *)arg;
+
+    *near = ep_low_home_pe(run, home, k);
+    return *near < 0 ? NULL
+                     : ep_low_result_flag(run, run->arena, home->call->parity,
+                                          home->token * run->shape.topk + k, home->piece);
+}
+
+EP_STEP struct ep_term ep_low_pushed_term(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_low_home *home = (const struct ep_low_home *)arg;
+    const shmemx_ep_combine_t *args = home->args;
+    int columns = args->columns ? args->columns : run->shape.topk;
+    struct ep_term term = {NULL, 0.0f};
+
+    if (ep_low_home_pe(run, home, k) < 0)
+        return term;
+    term.row = ep_low_result(run, run->arena, home->call->parity, home->token * run->shape.topk + k);
+    if (!args->weights)
+        term.weight = home->own.weights[k];
+    else if (k < columns)
+        term.weight = args->weights[(size_t)home->token * columns + k];
+    return term;
+}
+
+/* Which rows are added up, and rounded, before others. */
+EP_STEP int ep_low_group(const struct ep_run *run, const void *arg, int k)
+{
+    return ep_low_home_pe(run, (const struct ep_low_home *)arg, k);
+}
+
+EP_STEP struct ep_term ep_low_home_term(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_low_home *home = (const struct ep_low_home *)arg;
+
+    return home->pushed ? ep_low_pushed_term(run, arg, k) : ep_low_reduced_term(run, arg, k);
+}
+
+EP_STEP const uint64_t *ep_low_home_flag(const struct ep_run *run, const void *arg, int k, int *near)
+{
+    const struct ep_low_home *home = (const struct ep_low_home *)arg;
+
+    return home->pushed ? ep_low_pushed_flag(run, arg, k, near) : ep_low_reduced_flag(run, arg, k, near);
+}
+
+EP_STEP void ep_low_sum_piece(const struct ep_run *run, const struct ep_low_home *home, int each)
+{
+    const struct ep_shape *shape = &run->shape;
+    char *out = (char *)home->args->out + (size_t)home->token * shape->hidden * 2;
+    int first, columns = ep_low_columns(run, home->piece, each, &first);
+
+    if (columns <= 0)
+        return;
+    ep_flags_await(run, EP_PHASE_RESULTS, shape->topk, ep_low_home_flag, home, home->call->number);
+    if (home->pushed && !shape->exact)
+        ep_sum_grouped(run, out, first, columns, shape->topk, ep_low_pushed_term, ep_low_group, home);
+    else
+        ep_low_add(run, out, first, columns, shape->topk, ep_low_home_term, home);
+}
+
+EP_STEP void ep_low_sum_tokens(const struct ep_run *run, const struct ep_low_call *call,
+                               const shmemx_ep_combine_t *args)
+{
+    int shift = ep_low_shift(&run->shape, call->tokens), each = ep_low_each(&run->shape, shift);
+    struct ep_low_home home = {call, args, {NULL, NULL, NULL}, 0, 0, ep_low_form(run, args) == EP_LOW_PUSHED};
+
+    for (int i = ep_workers(run) - 1 - ep_worker(run); i < call->tokens << shift; i += ep_workers(run)) {
+        home.token = i >> shift;
+        home.piece = i - (home.token << shift);
+        home.own = ep_low_own(run, call->handle, home.token);
+        ep_low_sum_piece(run, &home, each);
+    }
+}
+
+/*
+ * A PE that nothing comes to waits for the words of all as well: else it would write to slots that others still read.
+ * By one worker, which has nothing else to do with few tokens.
+ */
+EP_STEP void ep_low_await_begun(const struct ep_run *run, const struct ep_low_call *call, int64_t *waits)
+{
+    const struct ep_shape *shape = &run->shape;
+    const uint64_t *words = (const uint64_t *)(run->arena + shape->low_begun[call->parity]);
+
+    if (ep_worker(run) != ep_workers(run) / 2)
+        return;
+    EP_BY_LANES(run, near, shape->near)
+    {
+        ep_low_await(run, EP_PHASE_BEGUN, near, words + near, call->word, waits);
+    }
+}
+
+EP_STEP void ep_low_combine_receive(const struct ep_run *run, const struct ep_low_call *call,
+                                    const shmemx_ep_combine_t *args)
+{
+    ep_low_await_begun(run, call, args->waits);
+    EP_CLOCK(run, 11);
+    ep_low_sum_tokens(run, call, args);
+}
+
+#endif
