@@ -33,5 +33,19 @@ for job in $(sed -n 's/.*pes=\([1-4]\) hosts=\([0-9]*\).*path=\(local\|mixed\) .
 done
 run_lanes random_calls 4 1
 run_lanes random_calls 4 2
+WSH_TEST_ROUNDS=4 run_lanes run_ahead 3 1
+
+# mutant NAME PROGRAM PES: the mistake is noticed, or PEs wait for what does not come.
+mutant()
+{
+    LANES_MUTANT=$1 WSH_TEST_HOSTS=1 WSH_TEST_PATH=local
+    export LANES_MUTANT WSH_TEST_HOSTS WSH_TEST_PATH
+    run_job 20 "$oshrun" -n "$3" env "LD_PRELOAD=$lanes" "$(test_program "test/ep/$2")"
+    tap_check "the mutant $1 is noticed" test "$status" != 0
+    unset LANES_MUTANT
+}
+
+mutant early_flags random_calls 3
+mutant run_ahead run_ahead 3
 echo "# took $(($(date +%s) - began)) s"
 tap_done

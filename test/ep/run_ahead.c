@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Low latency: a PE that has nothing to wait for does not run ahead into slots that others still read. PE 0 has no
+ * tokens and makes many combines in a row, or dispatches and then combines, while the others sleep now and then; three
+ * PEs make calls at speeds of their own; and numbers of calls pass 2^32. Rows differ from call to call.
+ * paths: local:2,3
+ * timeout: 100
+ */
+#include "test/ep/calls.h"
+
+#include "ep/ep.h"
+
+#include <stdlib.h>
+
+enum { HANDLES = 3, TOKENS = 4 };
+
+static int no_tokens_of_pe_0(const struct ref_job *job, int pe)
+{
+    (void)job;
+    return pe ? TOKENS : 0;
+}
+
+static void uniform(const struct ref_job *job, int pe, int token, int32_t *topk, float *weights)
+{
+    struct ref_job plain = *job;
+
+    plain.own_tokens = NULL;
+    plain.own_choice = NULL;
+    ref_choose(&plain, pe, token, topk, weights);
+}
+
+static struct ref_job job_of(bool lazy, bool exact)
+{
+    struct ref_job job = {.pes = mp_npes,
+                          .hosts = 1,
+                          .experts = 2 * mp_npes,
+                          .topk = 2,
+                          .tokens = TOKENS,
+                          .hidden = 512,
+                          .exact = exact,
+                          .seed = mp_seed() + 5};
+
+    if (lazy) {
+        job.own_tokens = no_tokens_of_pe_0;
+        job.own_choice = uniform;
+    }
+    return job;
+}
+
+/* Three calls with handles of their own: two combines of one parity have other rows. */
+static bool open_three(struct calls *calls, const struct ref_job *job)
+{
+    struct calls_options options = {.handles = HANDLES};
+
+    if (!calls_open(&calls[0], SHMEM_TEAM_WORLD, job, REF_LOW_LATENCY, REF_DIRECT, &options))
+        return false;
+    calls_share(&calls[1], &calls[0]);
+    calls_share(&calls[2], &calls[0]);
+    return true;
+}
+
+static void close_three(struct calls *calls)
+{
+    for (int i = HANDLES - 1; i >= 0; i--)
+        calls_close(&calls[i]);
+}
+
+/* PE 0 never; the others at random, and for long. */
+static void sleep_at_random(uint64_t *state)
+{
+    if (mp_me && mp_random_below(state, 8) == 0)
+        mp_sleep(0.0005 * (double)mp_random_below(state, 4));
+}
+
+static void dispatch_three(struct calls *calls, int64_t call, uint64_t *state)
+{
+    for (int i = 0; i < HANDLES; i++) {
+        calls_fill(&calls[i], call + i);
+        sleep_at_random(state);
+        calls_dispatch(&calls[i], SHMEMX_EP_BOTH);
+    }
+    for (int i = 0; i < HANDLES; i++)
+        calls_received(&calls[i]);
+}
+
+static void combines_in_a_row(bool exact, long times)
+{
+    struct ref_job job = job_of(true, exact);
+    uint64_t state = mp_seed() + (uint64_t)mp_me;
+    struct calls calls[HANDLES];
+
+    if (!open_three(calls, &job))
+        return;
+    dispatch_three(calls, 0, &state);
+    for (long i = 0; i < times; i++) {
+        sleep_at_random(&state);
+        calls_combine(&calls[i % HANDLES], SHMEMX_EP_BOTH);
+        calls_combined(&calls[i % HANDLES]);
+    }
+    close_three(calls);
+}
+
+static void three_and_three(bool lazy, long times)
+{
+    struct ref_job job = job_of(lazy, false);
+    uint64_t state = mp_seed() + (uint64_t)mp_me;
+    struct calls calls[HANDLES];
+
+    if (!open_three(calls, &job))
+        return;
+    for (long i = 0; i < times; i++) {
+        dispatch_three(calls, 3 * i, &state);
+        for (int j = 0; j < HANDLES; j++) {
+            sleep_at_random(&state);
+            calls_combine(&calls[j], i % 2 ? SHMEMX_EP_SEND : SHMEMX_EP_BOTH);
+            if (i % 2)
+                calls_combine(&calls[j], SHMEMX_EP_RECEIVE);
+            calls_combined(&calls[j]);
+        }
+    }
+    close_three(calls);
+}
+
+/* Before the first call: as if so many had been made. */
+static void start_at(const struct calls *calls, uint64_t made)
+{
+    struct shmemx_ep *ep = (struct shmemx_ep *)(uintptr_t)calls->ep;
+
+    ep->state->dispatches = ep->state->combines = ep->state->received = ep->state->combined = made;
+    shmem_barrier_all();
+}
+
+static void numbers_pass_32_bits(void)
+{
+    struct ref_job job = job_of(false, false);
+    struct calls_options options = {.halves = true};
+    struct calls calls;
+
+    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_LOW_LATENCY, REF_DIRECT, &options))
+        return;
+    start_at(&calls, 0xfffffffc);
+    for (int64_t call = 0; call < 12; call++)
+        calls_round(&calls, call);
+    calls_close(&calls);
+}
+
+/* The last PE comes 20 ms late to each call: the others have waited so long for it alone, as `waits` says. */
+static void waits_name_the_late(void)
+{
+    struct ref_job job = job_of(false, false);
+    struct calls_options options = {0};
+    int64_t waits[2][64] = {{0}};
+    struct calls calls;
+    int last = mp_npes - 1;
+
+    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_LOW_LATENCY, REF_DIRECT, &options))
+        return;
+    calls_fill(&calls, 0);
+    calls.dispatch.waits = waits[0];
+    shmem_barrier_all();
+    if (mp_me == last)
+        mp_sleep(0.02);
+    calls_dispatch(&calls, SHMEMX_EP_BOTH);
+    calls_received(&calls);
+    calls.combine.waits = waits[1];
+    shmem_barrier_all();
+    if (mp_me == last)
+        mp_sleep(0.02);
+    calls_combine(&calls, SHMEMX_EP_BOTH);
+    calls_combined(&calls);
+    for (int kind = 0; kind < 2; kind++)
+        for (int pe = 0; pe < mp_npes; pe++)
+            mp_check(mp_me == last || pe != last || waits[kind][pe] > 5000000, "kind %d: %lld ns for PE %d",
+                     kind, (long long)waits[kind][pe], pe);
+    calls_close(&calls);
+}
+
+int main(void)
+{
+    mp_begin();
+    waits_name_the_late();
+    combines_in_a_row(false, mp_rounds(200, 1000));
+    combines_in_a_row(true, mp_rounds(100, 1000));
+    three_and_three(true, mp_rounds(50, 5000));
+    three_and_three(false, mp_rounds(50, 5000));
+    numbers_pass_32_bits();
+    return mp_end();
+}
