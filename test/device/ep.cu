@@ -18,9 +18,9 @@ const char *ep_case_name(const struct ep_case *of)
     static const char *const dtypes[] = {"bf16", "fp8", "ue8m0"};
     static char name[160];
 
-    snprintf(name, sizeof name, "%s %s %s, hidden %d, top-%d of %d, %d tokens, options %d",
+    snprintf(name, sizeof name, "%s %s %s, hidden %d, top-%d of %d, %d tokens, options %d%s",
              of->mode == REF_LOW_LATENCY ? "low" : "high", dtypes[of->dtype], ref_routing_name(of->routing), of->hidden,
-             of->topk, of->mine * mp_npes, of->tokens, of->options);
+             of->topk, of->mine * mp_npes, of->tokens, of->options, of->exact ? ", exact" : "");
     return name;
 }
 
@@ -101,6 +101,7 @@ static void configure(struct ep_world *world)
     config->capacity = of->mode == REF_LOW_LATENCY ? of->capacity : room_of(of);
     config->window = of->window;
     config->topk_bits = of->wide ? 64 : 0;
+    config->exact = of->exact;
 }
 
 void ep_open(struct ep_world *world, const struct ep_case *of)
@@ -110,7 +111,7 @@ void ep_open(struct ep_world *world, const struct ep_case *of)
     memset(world, 0, sizeof *world);
     world->of = *of;
     world->job = ref_job{mp_npes, hosts, of->mine * mp_npes, of->topk, of->tokens, of->hidden, of->dtype, of->routing,
-                         mp_seed(), 0, NULL, NULL};
+                         mp_seed(), 0, NULL, NULL, false, of->exact};
     world->route = of->route != SHMEMX_EP_DIRECT && hosts > 1 && mp_npes > hosts ? REF_ONE_COPY : REF_DIRECT;
     world->rows = room_of(of) * (of->mode == REF_LOW_LATENCY ? of->mine : 1);
     configure(world);

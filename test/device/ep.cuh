@@ -33,6 +33,7 @@ struct ep_case {
     int hidden, topk, mine, tokens; /* mine: experts a PE */
     int capacity, window, route, options;
     bool wide;        /* topk of 64 bits */
+    bool exact;       /* low latency: only the result is rounded */
     bool whole_check; /* each row of `out`; else some */
 };
 

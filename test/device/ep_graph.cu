@@ -62,6 +62,22 @@ static struct log log_of(const struct ref_job *job, int rounds)
     return log;
 }
 
+/* A call is one kernel, halves apart are two; three more are the test's own. */
+static void count_kernels(cudaGraph_t graph, bool apart)
+{
+    cudaGraphNode_t nodes[32];
+    size_t n = 32, kernels = 0;
+
+    must(cudaGraphGetNodes(graph, nodes, &n), "cudaGraphGetNodes");
+    for (size_t i = 0; i < n; i++) {
+        cudaGraphNodeType type;
+
+        must(cudaGraphNodeGetType(nodes[i], &type), "cudaGraphNodeGetType");
+        kernels += type == cudaGraphNodeTypeKernel;
+    }
+    mp_check(n == kernels && kernels == (apart ? 7 : 5), "%zu nodes, %zu kernels", n, kernels);
+}
+
 static void capture(struct ep_world *world, const struct log &log, bool apart, cudaGraphExec_t *graph)
 {
     cudaGraph_t made;
@@ -77,6 +93,7 @@ static void capture(struct ep_world *world, const struct log &log, bool apart, c
         ep_start_combine(world, halves);
     keep_sums<<<1, 256, 0, world->stream>>>(log, (const uint16_t *)world->a.out);
     must(cudaStreamEndCapture(world->stream, &made), "end of capture");
+    count_kernels(made, apart);
     must(cudaGraphInstantiate(graph, made, 0), "instantiation");
     must(cudaGraphDestroy(made), "cudaGraphDestroy");
 }
