@@ -157,6 +157,7 @@ static int describe(struct moe_run *run)
                                 .hosts = run->npes / run->near,
                                 .experts = now->experts,
                                 .topk = (int)o->topk,
+                                .exact = o->exact,
                                 .tokens = now->tokens,
                                 .hidden = (int)o->hidden,
                                 .dtype = (enum ref_dtype)now->dtype,

@@ -42,6 +42,8 @@ static const struct perf_option own[] = {
      .help = "tokens of a part between hosts, prefill (0: the library's choice)"},
     {0, "capacity", "N", PERF_COUNT, AT(capacity), .least = 0, .most = 1e9,
      .help = "rows that a PE, in decode an expert, can receive (0: all that may come)"},
+    {0, "exact", NULL, PERF_FLAG, AT(exact),
+     .help = "decode on one host: sums in the order of the top-k, not rounded by PE (config.exact)"},
     {0, "in-place", NULL, PERF_FLAG, AT(in_place),
      .help = "rows lie in the library's buffers: BF16 that is sent, and what is combined"},
     {0, "coded", NULL, PERF_FLAG, AT(coded),
@@ -170,6 +172,7 @@ shmemx_ep_config_t moe_config(const struct moe_options *o, const struct moe_case
     config.hidden = (int)o->hidden;
     config.experts = now->experts;
     config.topk = (int)o->topk;
+    config.exact = o->exact;
     config.tokens = now->tokens;
     config.capacity = (int)o->capacity;
     config.window = now->phase == MOE_PREFILL ? (int)o->part : 0;
