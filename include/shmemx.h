@@ -40,6 +40,8 @@ typedef struct {
 #endif
 #include <shmem.h>
 
+#include <shmem/request.h>
+
 #ifndef __CUDACC_RTC__ /* NVRTC compiles device code alone */
 #ifdef __cplusplus
 extern "C" {

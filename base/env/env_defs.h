@@ -140,7 +140,7 @@ WSH_ENV(sync_linear_max, INT, "SHMEM_SYNC_LINEAR_MAX", "32", "",
         "most PEs of one host that meet in one step of a barrier, in which each reads the words of all others; more "
         "meet in several steps of at most so many each (with fewer cores than PEs always in one)")
 WSH_ENV(team_memory, SIZE(16k), "SHMEM_TEAM_MEMORY", "4M", "",
-        "bytes of symmetric memory per PE, beside the heap, for teams (a team of 8 PEs takes 8 to 13 KiB)")
+        "bytes of symmetric memory per PE, beside the heap, for teams (a team of 8 PEs takes 16 to 19 KiB)")
 WSH_ENV(counters, INT(8..65536), "SHMEM_COUNTERS", "16384", "",
         "counters of counted puts that a PE can have at a time, at most 65536; 16 bytes each")
 WSH_ENV(nic_counters, INT, "SHMEM_NIC_COUNTERS", "-1", "",

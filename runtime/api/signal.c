@@ -189,7 +189,7 @@ static WSH_COLD uint64_t fetch_from_gpu(const uint64_t *sig_addr)
 /* A loop of fetches makes progress under SHMEM_PROGRESS=call, and leaves the core to other PEs. */
 static WSH_INLINE void fetch_polled(const uint64_t *sig_addr)
 {
-    if (wsh_likely(!wsh_job.network)) {
+    if (wsh_likely(!wsh_job_is_special(&wsh_job, WSH_SPECIAL_NETWORK | WSH_SPECIAL_REQUESTS))) {
         wsh_poll_read(&wsh_job, sig_addr);
         return;
     }
@@ -202,7 +202,8 @@ WSH_SHELL(uint64_t, signal_fetch, (const uint64_t *sig_addr))
 {
     if (wsh_unlikely(check_local("shmem_signal_fetch: sig_addr", sig_addr) >= WSH_SEG_DEVICE))
         return fetch_from_gpu(sig_addr);
-    if (wsh_unlikely(wsh_job_is_special(&wsh_job, WSH_SPECIAL_NETWORK | WSH_SPECIAL_POLLS)))
+    if (wsh_unlikely(
+            wsh_job_is_special(&wsh_job, WSH_SPECIAL_NETWORK | WSH_SPECIAL_POLLS | WSH_SPECIAL_REQUESTS)))
         fetch_polled(sig_addr);
     return signal_load(sig_addr);
 }

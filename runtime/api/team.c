@@ -3,6 +3,7 @@
 #include "runtime/team/team.h"
 
 #include "runtime/api/api.h"
+#include "runtime/coll/request/request.h"
 
 #include <shmemx.h>
 
@@ -117,6 +118,10 @@ WSH_SHELL(void, team_destroy, (shmem_team_t team))
     if (team->number < WSH_TEAM_NUMBERS)
         wsh_api_bad("shmem_team_destroy",
                     "predefined teams cannot be destroyed; destroy those that were split off");
+    if (wsh_unlikely(wsh_req_left(&wsh_job, team) != NULL))
+        wsh_api_bad(
+            "shmem_team_destroy",
+            "a nonblocking collective of the team has not been waited for; call shmemx_req_wait first");
     WSH_API_SAME("shmem_team_destroy", team, "%s", "");
     wsh_api_check("shmem_team_destroy", wsh_team_destroy(team));
 }

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/process/signals.h"
 #include "runtime/coll/coll.h"
+#include "runtime/coll/request/request.h"
 #include "runtime/op/order.h"
 #include "runtime/wait/progress.h"
 
@@ -61,6 +62,8 @@ void wsh_job_last_barrier(struct wsh_job *job)
 {
     job->finalizing = true;
     quiet_contexts(job);
+    if (!wsh_req_left(job, NULL))
+        (void)wsh_req_drain(job, NULL, "shmem_finalize"); /* of an error the barrier says more */
     if (world_barrier(job))
         quiet_contexts(job); /* the barrier's own signals too, before nobody may be left to take them */
     if (job->network && !job->progress)

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "runtime/job/at_exit.h"
 #include "runtime/coll/coll.h"
+#include "runtime/coll/request/request.h"
 #include "runtime/job/end.h"
 #include "runtime/op/batch.h"
 #include "runtime/op/order.h"
@@ -195,9 +196,15 @@ static const struct {
     int (*open)(struct wsh_job *job);
     void (*close)(struct wsh_job *job);
 } steps[] = {
-    {open_settings, close_settings},   {open_heap, close_heap},   {open_boot, close_boot},
-    {wsh_peers_open, wsh_peers_close}, {open_teams, close_teams}, {open_default_ctx, close_all_ctxs},
-    {open_device, wsh_device_detach},  {open_doors, close_doors},
+    {open_settings, close_settings},
+    {open_heap, close_heap},
+    {open_boot, close_boot},
+    {wsh_peers_open, wsh_peers_close},
+    {open_teams, close_teams},
+    {open_default_ctx, close_all_ctxs},
+    {wsh_requests_open, wsh_requests_close},
+    {open_device, wsh_device_detach},
+    {open_doors, close_doors},
 };
 
 #define N_STEPS (sizeof steps / sizeof steps[0])
@@ -254,6 +261,19 @@ int wsh_job_init_by(int thread_level, const struct wsh_boot_request *request)
     return 0;
 }
 
+/* They would write to memory that is about to go. */
+static void requests_check(struct wsh_job *job)
+{
+    const char *routine = wsh_req_left(job, NULL);
+
+    if (!routine)
+        return;
+    wsh_error("shmem_finalize: a request of %s or of a collective before it has not been waited for; call "
+              "shmemx_req_wait first",
+              routine);
+    wsh_abort(1);
+}
+
 void wsh_job_fini(void)
 {
     if (!wsh_job.inits || wsh_job.pid != getpid())
@@ -263,6 +283,7 @@ void wsh_job_fini(void)
             wsh_abort(1);
         return;
     }
+    requests_check(&wsh_job);
     wsh_at_exit(NULL, NULL);
     wsh_job.may_exit = false; /* of the next job its own shmemx_init_attr says it */
     wsh_job_last_barrier(&wsh_job);

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 struct wsh_progress;
+struct wsh_requests;
 
 struct wsh_wait_tuning {
     unsigned polls; /* tries before anything else is done */
@@ -32,14 +33,16 @@ struct wsh_wait_tuning {
 
 /*
  * Arguments are checked; some context has a batch; a GPU is attached. Puts and gets look at these besides their target.
- * Calls by which programs poll yield now and then, or serve peers (poll.h). Calls may have peers to serve.
+ * Calls by which programs poll yield now and then, or serve peers (poll.h). Calls may have peers to serve. Nonblocking
+ * collectives have been begun.
  */
 enum {
     WSH_SPECIAL_CHECK = 1,
     WSH_SPECIAL_BATCH = 2,
     WSH_SPECIAL_DEVICE = 4,
     WSH_SPECIAL_POLLS = 8,
-    WSH_SPECIAL_NETWORK = 16
+    WSH_SPECIAL_NETWORK = 16,
+    WSH_SPECIAL_REQUESTS = 32
 };
 #define WSH_SPECIAL_RMA (WSH_SPECIAL_CHECK | WSH_SPECIAL_BATCH | WSH_SPECIAL_DEVICE)
 
@@ -84,10 +87,13 @@ struct wsh_job {
     struct wsh_ctx ctx;   /* SHMEM_CTX_DEFAULT */
     struct wsh_ctx *ctxs; /* all contexts, the default included */
     pthread_mutex_t ctxs_lock;
-    int batches; /* contexts with a batch */
+    int batches;                   /* contexts with a batch */
+    struct wsh_requests *requests; /* nonblocking collectives */
+    int in_flight;                 /* those that are not complete */
 
-    /* Functions of higher modules that lower ones call: wsh_batch_progress, wsh_counters_count. */
+    /* Functions of higher modules that lower ones call: wsh_batch_progress, wsh_req_advance, wsh_counters_count. */
     int (*batch_progress)(struct wsh_job *job);
+    int (*advance)(struct wsh_job *job);
     int (*count)(void *core, uint32_t number, uint32_t generation, uint32_t mask);
 
     struct wsh_team world, shared;

@@ -191,7 +191,8 @@ static __attribute__((noinline)) bool test_again(struct wsh_job *job, wsh_wait_t
 /* Else nothing but a peer's store into this PE's memory is waited for. */
 static inline bool may_progress(const struct wsh_job *job)
 {
-    return wsh_job_is_special(job, WSH_SPECIAL_NETWORK | WSH_SPECIAL_BATCH | WSH_SPECIAL_DEVICE);
+    return wsh_job_is_special(job, WSH_SPECIAL_NETWORK | WSH_SPECIAL_BATCH | WSH_SPECIAL_DEVICE |
+                                       WSH_SPECIAL_REQUESTS);
 }
 
 static inline bool test_with_progress(struct wsh_job *job, wsh_wait_try try, struct scan *scan)

@@ -5,6 +5,7 @@
 #include "runtime/device_ops.h"
 #include "runtime/coll/memory/pool.h"
 #include "runtime/coll/choose/state.h"
+#include "runtime/coll/request/request.h"
 #include "runtime/job/job.h"
 #include "runtime/memory/slots.h"
 #include "runtime/team/split.h"
@@ -31,6 +32,8 @@ int wsh_team_init(struct wsh_team *team, struct wsh_job *job, int *members, int 
 
 void wsh_team_fini(struct wsh_team *team)
 {
+    if (team->coll)
+        wsh_req_forget(team);
     wsh_coll_close(team);
     free(team->members);
     *team = (struct wsh_team){.my_pe = -1};
@@ -145,7 +148,9 @@ int wsh_team_destroy(struct wsh_team *team)
 
     while ((ctx = find_ctx(team)))
         wsh_ctx_close(ctx);
-    rc = wsh_sync_last(team, "shmem_team_destroy");
+    rc = wsh_req_drain(team->job, team, "shmem_team_destroy");
+    if (!rc)
+        rc = wsh_sync_last(team, "shmem_team_destroy");
     if (rc)
         return rc;
     pthread_mutex_lock(&team->job->ctxs_lock);

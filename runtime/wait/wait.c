@@ -71,7 +71,7 @@ static int progress_part(struct wsh_job *job, int part)
 /* Also what belongs to no transport. */
 static int progress_with(struct wsh_job *job, int part)
 {
-    int rc = 0, moved;
+    int rc = 0, moved, advanced = 0;
 
     if (part > 0)
         return progress_part(job, part);
@@ -80,7 +80,9 @@ static int progress_with(struct wsh_job *job, int part)
         rc = job->batch_progress(job);
     if (rc < 0 || (moved = progress_part(job, part)) < 0)
         return rc < 0 ? rc : moved;
-    return wsh_device_ops()->poll_errors(job) ?: moved;
+    if (wsh_unlikely(__atomic_load_n(&job->in_flight, __ATOMIC_RELAXED))) /* a hint: see request/queue.c */
+        advanced = job->advance(job);
+    return wsh_device_ops()->poll_errors(job) ?: moved | advanced;
 }
 
 int wsh_wait_progress(struct wsh_job *job)

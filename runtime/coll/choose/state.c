@@ -166,6 +166,8 @@ void wsh_coll_attach(struct wsh_team *team, char *base, int unit)
     coll->base = base;
     coll->unit = unit;
     coll->area = wsh_sync_area_of_job(job, team->n_pes);
+    if (unit < 0)
+        wsh_sync_area_widen(&coll->area, team->n_pes);
     for (int pe = 0; pe < team->n_pes; pe++)
         coll->peer[pe] = wsh_coll_map(team, base, coll->area.len, pe);
 }
@@ -182,9 +184,12 @@ void wsh_coll_detach(struct wsh_team *team)
 int wsh_coll_open(struct wsh_team *team, int n_max)
 {
     struct wsh_sync_area area = wsh_sync_area_of_job(team->job, n_max);
-    char *base = wsh_heap_reserve(&team->job->heap, area.len, WSH_SYNC_AREA_LINE);
-    int rc = base ? wsh_coll_prepare(team) : -ENOMEM;
+    char *base;
+    int rc;
 
+    wsh_sync_area_widen(&area, n_max);
+    base = wsh_heap_reserve(&team->job->heap, area.len, WSH_SYNC_AREA_LINE);
+    rc = base ? wsh_coll_prepare(team) : -ENOMEM;
     if (!rc)
         wsh_coll_attach(team, base, -1);
     return rc;

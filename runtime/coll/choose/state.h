@@ -22,6 +22,8 @@
 /* Bytes of the arrays below for each member. */
 #define WSH_COLL_MEMBER (6 * sizeof(int) + sizeof(char *))
 
+struct wsh_req_team;
+
 struct wsh_coll {
     struct wsh_ctx ctx; /* numbers are the team's */
     enum wsh_layout layout;
@@ -42,6 +44,7 @@ struct wsh_coll {
     uint64_t syncs, blocks, ll, collects; /* epochs: sync; blocks with flags; LL lines; sizes */
     unsigned pulls;                       /* collectives in which I have read from the others */
     uint64_t slots, safe;                 /* slots used so far; all members have done with the first `safe` */
+    struct wsh_req_team *requests;        /* its nonblocking collectives; NULL before the first */
     struct wsh_done sending;              /* what was sent and may still be read from its source */
 };
 

@@ -6,6 +6,9 @@
 
 #include "runtime/coll/algorithms/steps.h"
 
+#define CELLS_MAX 64  /* members up to which there are LL lines for blocks of an alltoallv */
+#define WIDE_CELL 512 /* bytes of one, in predefined teams */
+
 int wsh_sync_area_rounds(int n)
 {
     int rounds = 0;
@@ -44,6 +47,43 @@ static int rounds_count(int n_domains, bool exactly)
     return n_domains > 1 ? wsh_sync_area_rounds(n_domains) + (n_domains > 2 && !power) : 0;
 }
 
+/*
+ * Short blocks of an alltoallv come with their length, in LL lines of so many bytes; large teams have no room for that.
+ * It is the last part.
+ */
+static void exchange_place(struct wsh_sync_area *area, int n_pes, size_t line)
+{
+    size_t n = (size_t)n_pes, words = 2 * sizeof(uint64_t), most = n < CELLS_MAX ? n : CELLS_MAX;
+    size_t len = most * (words + line);
+
+    area->exchange_cell = n > CELLS_MAX ? 0 : line;
+    if (n > CELLS_MAX && n * words > len)
+        len = n * words;
+    area->exchange_len = (len + WSH_SYNC_AREA_LINE - 1) & ~(size_t)(WSH_SYNC_AREA_LINE - 1);
+    area->len = area->exchange + 2 * area->exchange_len;
+}
+
+void wsh_sync_area_widen(struct wsh_sync_area *area, int n_pes)
+{
+    exchange_place(area, n_pes, WIDE_CELL);
+}
+
+/*
+ * As the others, none of a team takes more than that of a larger one. A line for each round of doubling, and one where
+ * members beyond a power of two have theirs.
+ */
+static void requests_place(struct wsh_sync_area *area, int n_pes, size_t *end)
+{
+    size_t words = (size_t)(WSH_REQ_WORDS_MAX > n_pes ? n_pes : WSH_REQ_WORDS_MAX), head = 0;
+
+    (void)part_add(&head, 2 * words * sizeof(uint64_t));
+    area->request_head = head;
+    area->request_len = head + (size_t)(1 + wsh_sync_area_rounds(n_pes)) * WSH_SYNC_AREA_LINE;
+    area->requests = part_add(end, WSH_REQ_SLOTS * area->request_len);
+    area->exchange = *end;
+    exchange_place(area, n_pes, WSH_SYNC_AREA_LINE);
+}
+
 struct wsh_sync_area wsh_sync_area_layout(int n_pes, int n_domains, bool apart)
 {
     bool alone = apart && n_domains > 1; /* no other member maps this member's memory */
@@ -64,7 +104,7 @@ struct wsh_sync_area wsh_sync_area_layout(int n_pes, int n_domains, bool apart)
     area.lines = part_add(&end, 2 * (size_t)area.n_lines * WSH_SYNC_AREA_LINE);
     area.result = n_domains > 1 && !alone ? part_add(&end, 2 * WSH_LL_LEN) : 0;
     area.rounds = part_add(&end, 2 * (size_t)area.n_rounds * WSH_ROUND_LEN);
-    area.len = end;
+    requests_place(&area, n_pes, &end);
     return area;
 }
 

@@ -18,6 +18,12 @@
 #define WSH_LINES_MAX 10                       /* most lines, with a flag each, of an exchange of blocks */
 #define WSH_LINE_DATA (WSH_SYNC_AREA_LINE - 8) /* bytes of data in such a line */
 #define WSH_SLOT_COUNT 64
+#define WSH_REQ_IN_FLIGHT 8 /* nonblocking collectives of a team that run at a time; more are queued */
+#define WSH_REQ_SLOTS 18    /* request/queue.c says how many it takes */
+#define WSH_REQ_COUNTERS 8  /* at the head of a slot; lines of two flags and data follow */
+#define WSH_REQ_WORDS_MAX \
+    16 /* members up to which each has a word of its own in place of two of the counters */
+#define WSH_REQ_LINE_DATA (WSH_SYNC_AREA_LINE - 16)
 #define WSH_LL_ALIGN 16 /* of the data: no number needs more */
 #define WSH_SLOT_DATA (WSH_SYNC_AREA_LINE - WSH_LL_ALIGN)
 
@@ -43,15 +49,23 @@ struct wsh_sync_area {
     size_t slots; /* [WSH_SLOT_COUNT] of a line each: one writer for each number in turn, here or elsewhere */
     size_t
         own; /* [2] LL lines that this member writes and members in the same memory read; if there may be any */
-    size_t lines;  /* [2][n_lines] the same for lines of an exchange */
-    size_t result; /* [2] LL lines, the same for the result of the leader of a memory domain */
-    size_t rounds; /* [2][n_rounds] LL lines of WSH_ROUND_LEN, written by the leaders of other domains */
+    size_t lines;    /* [2][n_lines] the same for lines of an exchange */
+    size_t result;   /* [2] LL lines, the same for the result of the leader of a memory domain */
+    size_t rounds;   /* [2][n_rounds] LL lines of WSH_ROUND_LEN, written by the leaders of other domains */
+    size_t requests; /* [WSH_REQ_SLOTS] of request_len each: nonblocking collectives, by their number */
+    size_t
+        exchange; /* [2] of exchange_len each: of an alltoallv, what each member has for this one: [n_pes] words of
+                        lengths, [n_pes] of places, [n_pes] LL lines of exchange_cell bytes */
+    size_t request_len, request_head, exchange_len, exchange_cell;
     int sync_words, n_shown, n_lines, n_rounds;
     size_t len;
 };
 
 /* The sync area of a team of n_pes members in at most n_domains memory domains; `apart`: in exactly so many. */
 struct wsh_sync_area wsh_sync_area_layout(int n_pes, int n_domains, bool apart);
+
+/* More room for blocks of an alltoallv, of a team whose sync area is not of the pool. */
+void wsh_sync_area_widen(struct wsh_sync_area *area, int n_pes);
 
 /* Rounds of dissemination among n. */
 int wsh_sync_area_rounds(int n);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Broadcast down a tree; fcollect by blocks to all, or small ones by doubling; collect once each knows its place. */
+#include "runtime/coll/request/phases.h"
+
+#include "runtime/coll/request/send.h"
+
+#include <string.h>
+
+#define FLAT_MAX 8  /* members that a root sends to itself */
+#define BRANCHES 4  /* of the tree of more */
+#define PUSH_MAX 16 /* members, and bytes, up to which blocks are sent to all */
+#define DOUBLE_LEN 4096
+
+/* Numbers from the root on. */
+static int branches(const struct wsh_req *req)
+{
+    return req->team->n_pes <= FLAT_MAX ? FLAT_MAX : BRANCHES;
+}
+
+static int place_below_root(const struct wsh_req *req)
+{
+    return (req->team->my_pe - req->args.root + req->team->n_pes) % req->team->n_pes;
+}
+
+static int broadcast_take(struct wsh_req *req)
+{
+    if (place_below_root(req))
+        return wsh_req_arrived(req, WSH_REQ_DATA, 1);
+    return wsh_req_copy(req, req->args.dest, req->args.src, req->args.len);
+}
+
+static int broadcast_pass(struct wsh_req *req)
+{
+    const struct wsh_req_args *args = &req->args;
+    int place = place_below_root(req), n = req->team->n_pes, rc = 0;
+    const struct wsh_req_block block = {args->dest, place ? args->dest : args->src, args->len};
+
+    for (; req->k < branches(req) && !rc; req->k += !rc) {
+        long child = (long)branches(req) * place + 1 + req->k;
+
+        if (child >= n)
+            break;
+        rc = wsh_req_count(req, &block, WSH_REQ_DATA, (int)((child + args->root) % n));
+    }
+    return rc;
+}
+
+const struct wsh_req_steps wsh_req_broadcast = {
+    (wsh_req_phase *const[]){broadcast_take, broadcast_pass, wsh_req_sent_phase, NULL},
+    false,
+};
+
+/* The block of a member, in dest. */
+static char *fcollect_place(const struct wsh_req *req, int member)
+{
+    return (char *)req->args.dest + (size_t)member * req->args.len;
+}
+
+static int fcollect_own(struct wsh_req *req)
+{
+    return wsh_req_copy(req, fcollect_place(req, req->team->my_pe), req->args.src, req->args.len);
+}
+
+static int fcollect_push(struct wsh_req *req)
+{
+    const struct wsh_req_block block = {fcollect_place(req, req->team->my_pe), req->args.src, req->args.len};
+    int n = req->team->n_pes, rc = 0;
+
+    for (; req->k < n - 1 && !rc; req->k += !rc)
+        rc = wsh_req_count(req, &block, WSH_REQ_DATA, wsh_req_behind(req, req->k + 1));
+    return rc ? rc : wsh_req_arrived(req, WSH_REQ_DATA, (uint64_t)n - 1);
+}
+
+/* Blocks first to last, both included, which do not wrap. */
+static int blocks_show(struct wsh_req *req, int first, int last, int word, int member)
+{
+    const struct wsh_req_block block = {fcollect_place(req, first), fcollect_place(req, first),
+                                        (size_t)(last - first + 1) * req->args.len};
+
+    return wsh_req_show(req, &block, req->round, word, member);
+}
+
+/* The `count` blocks that end with mine, in one piece or two. */
+static int blocks_pass(struct wsh_req *req, int count, int member)
+{
+    int me = req->team->my_pe, first = me - count + 1, rc = 0;
+
+    if (req->k == 0)
+        rc = blocks_show(req, first < 0 ? 0 : first, me, 0, member);
+    if (!rc && req->k < 2) {
+        req->k = 1;
+        if (first < 0)
+            rc = blocks_show(req, req->team->n_pes + first, req->team->n_pes - 1, 1, member);
+    }
+    if (!rc)
+        req->k = 2;
+    return rc;
+}
+
+/* In each round a member passes on what it has, to the one that many places behind it. */
+static int fcollect_double(struct wsh_req *req)
+{
+    int n = req->team->n_pes, me = req->team->my_pe, rc = 0;
+
+    for (int span; (span = 1 << req->round) < n && !rc; req->round += !rc) {
+        int count = span < n - span ? span : n - span, from = (me - span + n) % n;
+
+        rc = blocks_pass(req, count, (me + span) % n);
+        if (!rc)
+            rc = wsh_req_shown(req, req->round, 0);
+        if (!rc && from - count + 1 < 0)
+            rc = wsh_req_shown(req, req->round, 1);
+        if (!rc)
+            req->k = 0;
+    }
+    return rc;
+}
+
+static int fcollect_others(struct wsh_req *req)
+{
+    bool push = req->team->n_pes <= PUSH_MAX || req->args.len > DOUBLE_LEN ||
+                !wsh_coll_is_host(req->team, req->args.dest);
+
+    return (push ? fcollect_push : fcollect_double)(req);
+}
+
+const struct wsh_req_steps wsh_req_fcollect = {
+    (wsh_req_phase *const[]){fcollect_own, fcollect_others, wsh_req_sent_phase, NULL},
+    true,
+};
+
+/* `small` has the sum of the lengths of the members that are less than `span` below me, and mine: what is passed on. */
+static int collect_begin(struct wsh_req *req)
+{
+    req->sum = req->args.len;
+    memcpy(req->small, &req->sum, sizeof req->sum);
+    return 0;
+}
+
+static int sums_pass(struct wsh_req *req)
+{
+    const struct wsh_req_block block = {req->team->coll->base + wsh_req_data(req, req->round), req->small,
+                                        sizeof req->sum};
+    int to = req->team->my_pe + (1 << req->round), rc = 0;
+
+    if (req->k == 0 && to < req->team->n_pes)
+        rc = wsh_req_show(req, &block, req->round, 0, to);
+    req->k = !rc;
+    return rc;
+}
+
+/* Prefix sums by doubling. */
+static int collect_scan(struct wsh_req *req)
+{
+    int n = req->team->n_pes, me = req->team->my_pe, rc = 0;
+
+    for (; 1 << req->round < n && !rc; req->round += !rc) {
+        uint64_t below = 0;
+
+        rc = sums_pass(req);
+        if (!rc && me >= 1 << req->round)
+            rc = wsh_req_shown(req, req->round, 0);
+        if (!rc)
+            rc = wsh_req_is_sent(req);
+        if (rc)
+            continue;
+        if (me >= 1 << req->round)
+            memcpy(&below, req->team->coll->base + wsh_req_data(req, req->round), sizeof below);
+        req->sum += below;
+        memcpy(req->small, &req->sum, sizeof req->sum);
+        req->k = 0;
+    }
+    return rc;
+}
+
+static char *collect_place(const struct wsh_req *req)
+{
+    return (char *)req->args.dest + req->sum - req->args.len;
+}
+
+static int collect_own(struct wsh_req *req)
+{
+    return wsh_req_copy(req, collect_place(req), req->args.src, req->args.len);
+}
+
+static int collect_push(struct wsh_req *req)
+{
+    const struct wsh_req_block block = {collect_place(req), req->args.src, req->args.len};
+    int n = req->team->n_pes, rc = 0;
+
+    for (; req->k < n - 1 && !rc; req->k += !rc)
+        rc = wsh_req_count(req, &block, WSH_REQ_DATA, wsh_req_behind(req, req->k + 1));
+    return rc ? rc : wsh_req_arrived(req, WSH_REQ_DATA, (uint64_t)n - 1);
+}
+
+const struct wsh_req_steps wsh_req_collect = {
+    (wsh_req_phase *const[]){collect_begin, collect_scan, collect_own, collect_push, wsh_req_sent_phase,
+                             NULL},
+    true,
+};

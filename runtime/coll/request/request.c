@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Begins requests, tests them and waits for them. */
+#include "runtime/coll/request/request.h"
+
+#include "base/log.h"
+#include "runtime/coll/request/queue.h"
+#include "runtime/wait/poll.h"
+#include "runtime/wait/progress.h"
+#include "runtime/wait/wait.h"
+
+#include <shmem.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int wsh_requests_open(struct wsh_job *job)
+{
+    job->requests = calloc(1, sizeof *job->requests);
+    if (!job->requests)
+        return -ENOMEM;
+    pthread_mutex_init(&job->requests->lock, NULL);
+    job->in_flight = 0;
+    job->advance = wsh_req_advance;
+    return 0;
+}
+
+void wsh_requests_close(struct wsh_job *job)
+{
+    struct wsh_requests *requests = job->requests;
+
+    if (!requests)
+        return;
+    while (requests->teams)
+        wsh_req_forget(requests->teams->team);
+    if (requests->ready)
+        wsh_ctx_fini(&requests->ctx);
+    pthread_mutex_destroy(&requests->lock);
+    free(requests);
+    wsh_job_mark(job, WSH_SPECIAL_REQUESTS, false);
+    job->requests = NULL;
+}
+
+/*
+ * A context of their own, which is used under the lock alone: progress threads advance requests too. As that of a team,
+ * it requests no acks.
+ */
+static int ctx_open(struct wsh_job *job)
+{
+    struct wsh_requests *requests = job->requests;
+    int rc = wsh_ctx_init(&requests->ctx, job, &job->world, SHMEM_CTX_SERIALIZED);
+
+    for (unsigned tp = 0; tp < job->n_tps && !rc; tp++)
+        requests->ctx.tctx[tp]->lazy = true;
+    if (!rc && job->env.progress == WSH_PROGRESS_THREAD && !job->progress)
+        rc = wsh_progress_start(job);
+    requests->ready = !rc;
+    wsh_job_mark(job, WSH_SPECIAL_REQUESTS, true);
+    return rc;
+}
+
+static int team_open(struct wsh_job *job, struct wsh_team *team)
+{
+    struct wsh_req_team *of = calloc(1, sizeof *of);
+
+    if (!of)
+        return -ENOMEM;
+    of->team = team;
+    of->last = &of->first;
+    of->next = job->requests->teams;
+    team->coll->requests = job->requests->teams = of;
+    return 0;
+}
+
+/* Under the lock. */
+static int begin(struct wsh_job *job, struct wsh_team *team, struct wsh_req *req)
+{
+    int rc = job->requests->ready ? 0 : ctx_open(job);
+
+    if (!rc && !team->coll->requests)
+        rc = team_open(job, team);
+    if (!rc)
+        rc = wsh_req_append(team->coll->requests, req);
+    if (rc)
+        return rc;
+    __atomic_fetch_add(&team->coll->requests->held, 1, __ATOMIC_RELAXED);
+    team->coll->requests->routine = req->routine;
+    wsh_req_team_start(team->coll->requests);
+    return 0;
+}
+
+int wsh_req_begin(struct wsh_team *team, const char *routine, enum wsh_req_kind kind,
+                  const struct wsh_req_args *args, struct wsh_req **req)
+{
+    struct wsh_job *job = team->job;
+    struct wsh_req *fresh = wsh_req_take(team, routine, kind);
+    int rc = fresh ? 0 : -ENOMEM;
+
+    *req = fresh;
+    if (!rc) {
+        fresh->args = *args;
+        pthread_mutex_lock(&job->requests->lock);
+        rc = begin(job, team, fresh);
+        pthread_mutex_unlock(&job->requests->lock);
+    }
+    if (!rc)
+        return 0;
+    wsh_error("%s: no memory for a request; wait for those in flight first", routine);
+    if (fresh)
+        wsh_req_give(fresh);
+    *req = NULL;
+    return rc;
+}
+
+int wsh_req_advance(struct wsh_job *job)
+{
+    struct wsh_requests *requests = job->requests;
+    bool moved = false;
+
+    if (!requests || pthread_mutex_trylock(&requests->lock))
+        return 0;
+    for (struct wsh_req_team *of = requests->teams; of; of = of->next)
+        moved |= wsh_req_team_advance(of);
+    pthread_mutex_unlock(&requests->lock);
+    return moved;
+}
+
+/* Acquire: partner of the release in queue.c. */
+static bool is_ended(const struct wsh_req *req)
+{
+    return __atomic_load_n(&req->state, __ATOMIC_ACQUIRE) == WSH_REQ_ENDED;
+}
+
+bool wsh_req_is_live(const struct wsh_req *req)
+{
+    return __atomic_load_n(&req->state, __ATOMIC_RELAXED) != WSH_REQ_FREE;
+}
+
+static int req_free(struct wsh_req *req)
+{
+    int status = req->status;
+
+    __atomic_fetch_sub(&req->of->held, 1, __ATOMIC_RELAXED);
+    wsh_req_give(req);
+    return status;
+}
+
+int wsh_req_test(struct wsh_job *job, struct wsh_req *req)
+{
+    if (!is_ended(req))
+        wsh_wait_progress(job); /* of an error the request says more */
+    if (is_ended(req))
+        return req_free(req);
+    wsh_poll_failed(job);
+    return -EAGAIN;
+}
+
+static int try_ended(void *arg)
+{
+    struct wsh_req *req = arg;
+
+    if (is_ended(req))
+        return 0;
+    wsh_req_advance(req->team->job);
+    return is_ended(req) ? 0 : -EAGAIN;
+}
+
+static void req_describe(void *arg, char *text, size_t size)
+{
+    const struct wsh_req *req = arg;
+
+    snprintf(text, size,
+             "all PEs of its team to start it and make progress: number %llu of its team, phase %d",
+             (unsigned long long)req->number, req->phase);
+}
+
+static bool req_needs(void *arg, int pe)
+{
+    const struct wsh_team *team = ((const struct wsh_req *)arg)->team;
+
+    for (int member = 0; member < team->n_pes; member++)
+        if (team->members[member] == pe)
+            return true;
+    return false;
+}
+
+int wsh_req_wait(struct wsh_job *job, struct wsh_req *req)
+{
+    const struct wsh_wait_why why = {req->routine, req_describe, req_needs, req->team->coll->n_local};
+    int rc = wsh_wait(job, &why, try_ended, req);
+
+    return rc ? rc : req_free(req);
+}
+
+const char *wsh_req_left(struct wsh_job *job, const struct wsh_team *team)
+{
+    const char *routine = NULL;
+
+    if (!job->requests)
+        return NULL;
+    pthread_mutex_lock(&job->requests->lock);
+    for (const struct wsh_req_team *of = job->requests->teams; of; of = of->next)
+        if (__atomic_load_n(&of->held, __ATOMIC_RELAXED) && (!team || of->team == team))
+            routine = of->routine;
+    pthread_mutex_unlock(&job->requests->lock);
+    return routine;
+}
+
+struct drain {
+    struct wsh_job *job;
+    const struct wsh_team *team;
+};
+
+static int try_drained(void *arg)
+{
+    const struct drain *drain = arg;
+    bool left = false;
+
+    if (!__atomic_load_n(&drain->job->in_flight, __ATOMIC_RELAXED))
+        return 0;
+    wsh_req_advance(drain->job);
+    pthread_mutex_lock(&drain->job->requests->lock);
+    for (const struct wsh_req_team *of = drain->job->requests->teams; of; of = of->next)
+        left |= of->open && !of->failed && (!drain->team || of->team == drain->team);
+    pthread_mutex_unlock(&drain->job->requests->lock);
+    return left ? -EAGAIN : 0;
+}
+
+int wsh_req_drain(struct wsh_job *job, const struct wsh_team *team, const char *routine)
+{
+    const struct wsh_wait_why why = {.routine = routine};
+    struct drain drain = {job, team};
+
+    return job->requests ? wsh_wait(job, &why, try_drained, &drain) : 0;
+}
+
+void wsh_req_forget(struct wsh_team *team)
+{
+    struct wsh_requests *requests = team->job->requests;
+    struct wsh_req_team *of = team->coll->requests, **at;
+
+    if (!requests || !of)
+        return;
+    pthread_mutex_lock(&requests->lock);
+    for (at = &requests->teams; *at != of; at = &(*at)->next)
+        ;
+    *at = of->next;
+    __atomic_store_n(&team->job->in_flight, team->job->in_flight - of->open, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&requests->lock);
+    team->coll->requests = NULL;
+    free(of);
+}
