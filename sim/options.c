@@ -41,7 +41,7 @@ static void help_print(void)
     printf("usage: sim [--run WORDS] [options]\n"
            "Runs the library's own collectives and flow control in a simulated job.\n\n"
            "  --run WORDS      of: sync barrier broadcast fcollect collect alltoall reduce scan put bruck "
-           "gpu-whole gpu-slices "
+           "requests exchanges gpu-whole gpu-slices "
            "decode prefill, with commas;\n"
            "                   each is a run of its own, or, in a soak, all of them one program [barrier]\n"
            "  --algo WORD      another algorithm than choice.c has, of a sync: of the leaders "

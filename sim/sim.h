@@ -10,6 +10,7 @@
 #include "sim/engine/fiber.h"
 #include "sim/engine/map.h"
 #include "sim/options.h"
+#include "runtime/coll/request/state.h"
 #include "runtime/coll/rows.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/wait.h"
@@ -97,6 +98,7 @@ struct sim_pe {
     struct sim_fiber fiber;
     struct wsh_team team;
     struct wsh_coll coll;
+    struct wsh_requests requests;
     struct sim_ctx ctx[SIM_CTXS];
     struct sim_map map; /* links, outs, ins by peer */
     char *heap;

@@ -34,6 +34,8 @@ found()
 
 found "a lost message" --pes 256 --mutant lost
 found "a signal before its data" --pes 256 --len 4096 --mutant early --run broadcast
+found "a lost message of a nonblocking collective" --pes 64 --mutant lost --run requests
+found "a signal of one before its data" --pes 64 --len 4096 --mutant early --run requests
 found "a window that nobody opens" --pes 256 --mutant window --run fcollect --len 4096
 
 run_job 60 "$sim" --pes 512 --seed 7 --json --run reduce
@@ -76,6 +78,9 @@ if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
     soak "60 seeds of 1,000 PEs, collects" 7200 1000 60 --rounds 2 --len 16 --run fcollect,collect
     soak "10 seeds of 100,000 PEs" 7200 100000 10 --rounds 1 --run barrier,broadcast,reduce
     soak "100 seeds of 1,000 PEs, alltoall in two steps" 7200 1000 100 --rounds 2 --run alltoall --algo grid
+    soak "300 seeds of 1,000 PEs, nonblocking" 7200 1000 300 --rounds 2 --skew 3000 --run requests
+    soak "10 seeds of 1,000 PEs, nonblocking exchanges" 7200 1000 10 --rounds 1 --run exchanges
+    soak "20,000 seeds of 12 PEs, nonblocking" 7200 12 20000 --rounds 5 --skew 2000 --run requests,exchanges
 else
     goals 60 --rounds 1 --pes 8,64,256 --barrier 64,8192
     few 60 --run barrier,alltoall,fcollect,decode,prefill --pes 128
@@ -84,6 +89,8 @@ else
     soak "3 seeds of 1,000 PEs, collects" 120 1000 3 --rounds 2 --len 16 --run fcollect,collect
     soak "40 seeds of 40 PEs, all collectives" 120 40 40 --rounds 3 --run $all
     soak "40 seeds of 40 PEs, alltoall in two steps" 120 40 40 --rounds 3 --run alltoall --algo grid
+    soak "2 seeds of 1,000 PEs, nonblocking" 120 1000 2 --rounds 1 --run requests
+    soak "200 seeds of 12 PEs, nonblocking" 120 12 200 --rounds 3 --skew 2000 --run requests,exchanges
 fi
 # Rows that the simulator made itself with a latency of 5 us are found again from 10, and the rest predicted.
 costs="--per-host 1 --cores 4 --send 2000 --receive 2000 --turn 2000 --complete 300 --gap 200 --byte 0.3 --jitter 300 --nics 1 --sockets 1"

@@ -81,6 +81,7 @@ static void job_make(void)
     job->by_sockets = sim.set.sockets;
     job->env.sync_linear_max = 32; /* SHMEM_SYNC_LINEAR_MAX */
     job->n_tps = 1;
+    job->advance = wsh_req_advance;
     wsh_tp_fill(&sim.ops, &sim_tp_ops);
     sim.tp.ops = &sim.ops;
     job->tp[0] = &sim.tp;
@@ -138,6 +139,8 @@ static void coll_make(struct sim_pe *pe)
     coll->ctx.tctx[0] = &pe->ctx[1].base;
     if (wsh_coll_rows_join(&sim.rows, &pe->team, coll, pe->heap, sim.peer))
         abort();
+    pe->requests = (struct wsh_requests){.ctx = coll->ctx, .ready = true};
+    pthread_mutex_init(&pe->requests.lock, NULL);
     if (sim.algo != WSH_ALGOS && (!strcmp(sim.set.program, "sync") || !strcmp(sim.set.program, "barrier")))
         *(coll->layout == WSH_LAYOUT_HOSTS ? &coll->lead_sync : &coll->sync) = sim.algo;
 }
@@ -187,6 +190,10 @@ void sim_open(const struct sim_options *set, size_t data_len)
 void sim_close(void)
 {
     for (int pe = 0; pe < sim.n_pes; pe++) {
+        sim.job.requests = &sim.pe[pe].requests;
+        pthread_mutex_init(&sim.pe[pe].requests.lock,
+                           NULL); /* a fiber that a violation stopped may hold it */
+        wsh_req_forget(&sim.pe[pe].team);
         wsh_coll_rows_leave(&sim.pe[pe].coll);
         free(sim.pe[pe].program);
         sim_map_clear(&sim.pe[pe].map);

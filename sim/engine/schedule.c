@@ -131,6 +131,7 @@ void sim_enter(const struct sim_pe *pe)
     const struct sim_host *host = &sim.host[pe->host];
 
     sim.job.my_pe = pe->number;
+    sim.job.requests = (struct wsh_requests *)&pe->requests;
     sim.job.heap.seg[WSH_SEG_HEAP].base = pe->heap;
     sim.job.ctx = (struct wsh_ctx){
         .job = &sim.job, .team = (struct wsh_team *)&pe->team, .n_pes = sim.n_pes, .world = true};

@@ -12,6 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static int progress(struct sim_pe *pe)
+{
+    int moved = sim_progress(pe);
+
+    return moved < 0 || !sim.job.in_flight ? moved : moved | sim.job.advance(&sim.job);
+}
+
 int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg)
 {
     struct sim_pe *pe = sim.running;
@@ -27,7 +34,7 @@ int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try t
         rc = try(arg);
         if (rc != -EAGAIN)
             break;
-        moved = sim_progress(pe);
+        moved = progress(pe);
         if (moved < 0)
             return moved;
         if (!moved)
@@ -41,7 +48,7 @@ int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try t
 int wsh_wait_progress(struct wsh_job *job)
 {
     (void)job;
-    return sim_progress(sim.running);
+    return progress(sim.running);
 }
 
 /* Flags in memory of other PEs of the host: their stores are no events, so this PE looks when one of them has run. */

@@ -33,6 +33,7 @@ extern const struct sim_work sim_gpu_whole, sim_gpu_slices; /* gpu_reduce.c */
 extern const struct sim_work sim_decode, sim_prefill;       /* ep.c */
 extern const struct sim_reflect sim_ep_reflect;             /* ep_mirror.c */
 extern const struct sim_work sim_bruck;                     /* bruck.c */
+extern const struct sim_work sim_requests, sim_exchanges;   /* requests.c */
 
 /* A block for each PE at src; what each PE had for this one, at dest: 0 or -EPROTO (printed). */
 void sim_work_fill_each(struct sim_pe *pe, const struct sim_call *call, uint64_t round);

@@ -284,6 +284,8 @@ const struct sim_work *const sim_works[] = {
     WORK(scan, one, one),
     WORK(put, one, two),
     &sim_bruck,
+    &sim_requests,
+    &sim_exchanges,
     &sim_gpu_whole,
     &sim_gpu_slices,
     &sim_decode,
