@@ -243,6 +243,9 @@ caught calls '!is_free(pool->map, unit)' runtime/coll/memory/pool.c \
     '/^bool wsh_pool_take/,/^}/s/set_row(pool->map, unit, n, false);/;/'
 in_job '' test/mp/coll_mixed_epochs 'rc || coll->slots - coll->safe <= WSH_SLOT_COUNT' runtime/coll/memory/share.c \
     's/if (coll->slots + 1 > coll->safe + WSH_SLOT_COUNT)/if (0)/'
+in_job '' test/mp/requests_random \
+    'of->failed || req->number <= WSH_REQ_SLOTS || req->number + WSH_REQ_IN_FLIGHT <= of->known + WSH_REQ_SLOTS' \
+    runtime/coll/request/queue.c 's/of->numbered + 1 - of->synced >= SYNC_EVERY/0/'
 in_job '' test/mp/alltoall_sizes 'coll->safe <= slots && slots <= coll->slots' runtime/coll/memory/blocks.c \
     's/before = team->coll->slots;/before = team->coll->slots + 99;/'
 in_job WSH_TEST_PATH=local test/mp/free_later '!at || releases->list[at - 1].key < key' $memory/free_later.c \

@@ -2,6 +2,8 @@
 /* Makes one mistake with teams or collectives, named by the first argument, on PE 0; for coll_bad_input.sh. */
 #include "test/common/mp.h"
 
+#include <shmemx.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,15 +53,78 @@ static void set_too_large(void)
     shmem_barrier(0, 1, 2, psync);
 }
 
+/* A team of PE 0 alone. */
+static shmem_team_t alone(void)
+{
+    shmem_team_t team;
+    uint64_t id;
+
+    shmemx_team_get_id(&id);
+    shmemx_team_init(id, 1, 0, NULL, 0, &team);
+    return team;
+}
+
+static void request_left_at_destroy(void)
+{
+    shmem_team_t team = alone();
+    shmemx_req_h request;
+
+    shmemx_sync_nb(team, &request);
+    shmem_team_destroy(team);
+}
+
+static void request_left_at_finalize(void)
+{
+    shmemx_req_h request;
+
+    shmemx_long_broadcast_nb(SHMEM_TEAM_WORLD, box, box + 1, 1, 0, &request);
+    shmem_finalize();
+}
+
+static void request_freed(void)
+{
+    shmemx_req_h request, copy;
+
+    shmemx_sync_nb(alone(), &request);
+    copy = request;
+    shmemx_req_wait(&request);
+    shmemx_req_wait(&copy);
+}
+
+static void request_null(void)
+{
+    shmemx_sync_nb(SHMEM_TEAM_WORLD, NULL);
+}
+
+static void counts_differ(void)
+{
+    size_t one = 1, two = 2, zero = 0;
+
+    shmemx_long_alltoallv(alone(), box, &two, &zero, box + 4, &one, &zero);
+}
+
+static void dest_too_far(void)
+{
+    size_t one = 1, far = (size_t)1 << 40, zero = 0;
+
+    shmemx_alltoallvmem(alone(), box, &one, &far, box + 4, &one, &zero);
+}
+
 static const struct {
     const char *name;
     void (*make)(void);
 } mistakes[] = {
     {"automatic_source", automatic_source},
+    {"counts_differ", counts_differ},
+    {"dest_too_far", dest_too_far},
     {"destroy_world", destroy_world},
     {"invalid_team", invalid_team},
     {"mask_without_config", mask_without_config},
     {"null_dest", null_dest},
+    {"request_freed", request_freed},
+    {"request_left_at_destroy", request_left_at_destroy},
+    {"request_left_at_finalize", request_left_at_finalize},
+    {"request_null", request_null},
     {"set_too_large", set_too_large},
     {"stride_of_nothing", stride_of_nothing},
     {"wrong_root", wrong_root},
