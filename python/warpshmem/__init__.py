@@ -50,6 +50,21 @@ from .errors import ArgumentError, WarpshmemError
 from .job import Job, finalize, get_unique_id, global_exit, init, initialized, my_pe, n_pes
 from .memory import Memory
 from .prepared import Prepared, prepare_get, prepare_put, prepare_put_signal
+from .requests import (
+    Packed,
+    Request,
+    alltoall_nb,
+    alltoallv,
+    alltoallv_nb,
+    alltoallv_packed,
+    broadcast_nb,
+    collect_nb,
+    fcollect_nb,
+    reduce_nb,
+    sync_nb,
+    test_any_request,
+    wait_all,
+)
 from .rma import (
     fence,
     g,
@@ -94,6 +109,7 @@ __all__ = [
         "job",
         "memory",
         "prepared",
+        "requests",
         "rma",
         "stores",
         "streams",

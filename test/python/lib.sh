@@ -8,7 +8,7 @@ python=${WSH_TEST_PYTHON:-python3}
 [ -n "${WSH_TEST_PYTHON:-}" ] || $python -c 'import numpy, pytest' 2>/dev/null || [ ! -x /usr/bin/python3 ] ||
     python=/usr/bin/python3
 # Those of the package warpshmem that run on several PEs.
-pes_memory_files="test_pes_arrays.py test_pes_rma.py test_pes_atomics.py test_pes_collectives.py test_pes_errors.py"
+pes_memory_files="test_pes_arrays.py test_pes_rma.py test_pes_atomics.py test_pes_collectives.py test_pes_requests.py test_pes_errors.py"
 pes_files="$pes_memory_files test_pes_quick.py test_pes_streams.py"
 
 [ -z "${WSH_TEST_VARIANT:-}" ] || [ "$WSH_TEST_VARIANT" = clang ] || tap_skip_all "python3 loads no sanitizer"
