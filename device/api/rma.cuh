@@ -16,14 +16,15 @@
 
 /* clang-format off */
 
-/* TAG: the routine after shmem_ or shmem_ctx_; DIR: put, get, put_nbi or get_nbi; SIDE: the symmetric argument. */
-#define WSH_MOVE(QUALIFIER, SUFFIX, SCOPE, TAG, DIR, SIDE, TYPE, SIZE)                                       \
+/* TAG: the routine after shmem_ or shmem_ctx_; DIR: put or get; WAITS: blocking; SIDE: the symmetric argument. */
+#define WSH_MOVE(QUALIFIER, SUFFIX, SCOPE, TAG, DIR, WAITS, SIDE, TYPE, SIZE)                                \
     QUALIFIER void shmem_##TAG##SUFFIX(TYPE *dest, const TYPE *source, size_t nelems, int pe)                \
-    WSH_BODY(wsh_dev_##DIR<SCOPE>("shmem_" #TAG #SUFFIX ": " SIDE, dest, source, nelems * (SIZE), pe);)      \
+    WSH_BODY(wsh_dev_##DIR##_array<SCOPE, WAITS, SIZE>("shmem_" #TAG #SUFFIX ": " SIDE, dest, source,        \
+                                                       nelems, pe);)                                         \
     QUALIFIER void shmem_ctx_##TAG##SUFFIX(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems,   \
                                            int pe)                                                           \
-    WSH_BODY(wsh_dev_##DIR<SCOPE>("shmem_ctx_" #TAG #SUFFIX ": " SIDE, dest, source, nelems * (SIZE),        \
-                                  wsh_dev_pe("shmem_ctx_" #TAG #SUFFIX, ctx, pe));)
+    WSH_BODY(wsh_dev_##DIR##_array<SCOPE, WAITS, SIZE>("shmem_ctx_" #TAG #SUFFIX ": " SIDE, dest, source,    \
+                                                       nelems, wsh_dev_pe("shmem_ctx_" #TAG #SUFFIX, ctx, pe));)
 
 #define WSH_STRIDED(QUALIFIER, SUFFIX, SCOPE, TAG, DIR, SIDE, TYPE, SIZE)                                    \
     QUALIFIER void shmem_##TAG##SUFFIX(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst,         \
@@ -38,10 +39,10 @@
 
 /* SCOPES: WSH_EVERY_SCOPE or WSH_DEVICE_SCOPE. */
 #define WSH_ARRAYS(SCOPES, NAME, TYPE, SIZE)                                        \
-    SCOPES(WSH_MOVE, NAME##_put, put, "dest", TYPE, SIZE)                           \
-    SCOPES(WSH_MOVE, NAME##_put_nbi, put_nbi, "dest", TYPE, SIZE)                   \
-    SCOPES(WSH_MOVE, NAME##_get, get, "source", TYPE, SIZE)                         \
-    SCOPES(WSH_MOVE, NAME##_get_nbi, get_nbi, "source", TYPE, SIZE)                 \
+    SCOPES(WSH_MOVE, NAME##_put, put, true, "dest", TYPE, SIZE)                     \
+    SCOPES(WSH_MOVE, NAME##_put_nbi, put, false, "dest", TYPE, SIZE)                \
+    SCOPES(WSH_MOVE, NAME##_get, get, true, "source", TYPE, SIZE)                   \
+    SCOPES(WSH_MOVE, NAME##_get_nbi, get, false, "source", TYPE, SIZE)              \
     SCOPES(WSH_STRIDED, NAME##_iput, iput, "dest", TYPE, SIZE)                      \
     SCOPES(WSH_STRIDED, NAME##_iget, iget, "source", TYPE, SIZE)
 
@@ -55,19 +56,19 @@ WSH_HALF_TYPES(WSH_HALF)
 #undef WSH_ARRAYS
 
 #define WSH_SIZED(BITS)                                                             \
-    WSH_EVERY_SCOPE(WSH_MOVE, put##BITS, put, "dest", void, BITS / 8)               \
-    WSH_EVERY_SCOPE(WSH_MOVE, put##BITS##_nbi, put_nbi, "dest", void, BITS / 8)     \
-    WSH_EVERY_SCOPE(WSH_MOVE, get##BITS, get, "source", void, BITS / 8)             \
-    WSH_EVERY_SCOPE(WSH_MOVE, get##BITS##_nbi, get_nbi, "source", void, BITS / 8)   \
+    WSH_EVERY_SCOPE(WSH_MOVE, put##BITS, put, true, "dest", void, BITS / 8)         \
+    WSH_EVERY_SCOPE(WSH_MOVE, put##BITS##_nbi, put, false, "dest", void, BITS / 8)  \
+    WSH_EVERY_SCOPE(WSH_MOVE, get##BITS, get, true, "source", void, BITS / 8)       \
+    WSH_EVERY_SCOPE(WSH_MOVE, get##BITS##_nbi, get, false, "source", void, BITS / 8)\
     WSH_EVERY_SCOPE(WSH_STRIDED, iput##BITS, iput, "dest", void, BITS / 8)          \
     WSH_EVERY_SCOPE(WSH_STRIDED, iget##BITS, iget, "source", void, BITS / 8)
 WSH_SIZES(WSH_SIZED)
 #undef WSH_SIZED
 
-WSH_EVERY_SCOPE(WSH_MOVE, putmem, put, "dest", void, 1)
-WSH_EVERY_SCOPE(WSH_MOVE, putmem_nbi, put_nbi, "dest", void, 1)
-WSH_EVERY_SCOPE(WSH_MOVE, getmem, get, "source", void, 1)
-WSH_EVERY_SCOPE(WSH_MOVE, getmem_nbi, get_nbi, "source", void, 1)
+WSH_EVERY_SCOPE(WSH_MOVE, putmem, put, true, "dest", void, 1)
+WSH_EVERY_SCOPE(WSH_MOVE, putmem_nbi, put, false, "dest", void, 1)
+WSH_EVERY_SCOPE(WSH_MOVE, getmem, get, true, "source", void, 1)
+WSH_EVERY_SCOPE(WSH_MOVE, getmem_nbi, get, false, "source", void, 1)
 #undef WSH_MOVE
 #undef WSH_STRIDED
 

@@ -24,41 +24,88 @@ static WSH_DEV T wsh_dev_request_of(enum wsh_amo_op op, bool fetch, const T *sym
     return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_request_amo(op, fetch, sym, value, cond, sizeof(T), pe));
 }
 
+/* An operation on a word of `width` bytes at PE `pe`; `fetch`: for its old value. */
+struct wsh_dev_amo {
+    enum wsh_amo_op op;
+    bool fetch;
+    void *sym;
+    uint64_t value, cond;
+    uint32_t width;
+    int pe;
+};
+
+/* The operation in every case; once for all. */
+inline WSH_DEV_CALL uint64_t wsh_dev_amo_any(const char *what, const struct wsh_dev_amo &amo)
+{
+    bool changes = amo.op != WSH_AMO_FETCH && amo.op != WSH_AMO_SET;
+    uint64_t at;
+
+    wsh_dev_check_word(what, amo.sym, amo.width);
+    at = wsh_dev_reach_or_request(what, amo.sym, amo.width, amo.pe, changes);
+    if (!at)
+        return wsh_dev_request_amo(amo.op, amo.fetch, amo.sym, amo.value, amo.cond, amo.width, amo.pe);
+    if (amo.op == WSH_AMO_FETCH)
+        return amo.width == 8 ? wsh_ptx_get((const uint64_t *)at) : wsh_ptx_get((const uint32_t *)at);
+    if (amo.op == WSH_AMO_SET && amo.width == 8)
+        wsh_ptx_put((uint64_t *)at, amo.value);
+    else if (amo.op == WSH_AMO_SET)
+        wsh_ptx_put((uint32_t *)at, (uint32_t)amo.value);
+    else if (amo.width == 8)
+        return wsh_dev_amo_update((uint64_t *)at, amo.value, amo.cond, amo.op);
+    else
+        return wsh_dev_amo_update((uint32_t *)at, (uint32_t)amo.value, (uint32_t)amo.cond, amo.op);
+    return 0;
+}
+
+template <class T>
+static WSH_DEV wsh_dev_bits<T> wsh_dev_amo_far(const char *what, enum wsh_amo_op op, bool fetch, const T *sym,
+                                               wsh_dev_bits<T> value, wsh_dev_bits<T> cond, int pe)
+{
+    return (wsh_dev_bits<T>)wsh_dev_amo_any(
+        what, wsh_dev_amo{op, fetch, (void *)sym, value, cond, (uint32_t)sizeof(T), pe});
+}
+
 template <class T> static WSH_DEV T wsh_dev_atomic_fetch(const char *what, const T *source, int pe)
 {
-    wsh_dev_bits<T> *at = wsh_dev_word_at<false>(what, source, pe);
+    uint64_t at;
 
-    return at ? wsh_dev_as<T>(wsh_ptx_get(at)) : wsh_dev_request_of<T>(WSH_AMO_FETCH, true, source, 0, 0, pe);
+    if (wsh_dev_reach_fast(source, sizeof(T), pe, &at))
+        return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)at));
+    return wsh_dev_as<T>(wsh_dev_amo_far(what, WSH_AMO_FETCH, true, source, 0, 0, pe));
 }
 
 template <class T> static WSH_DEV void wsh_dev_atomic_set(const char *what, T *dest, T value, int pe)
 {
-    wsh_dev_bits<T> *at = wsh_dev_word_at<false>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value);
+    wsh_dev_bits<T> bits = wsh_dev_as<wsh_dev_bits<T>>(value);
+    uint64_t at;
 
-    if (at)
-        wsh_ptx_put(at, bits);
+    if (wsh_dev_reach_fast(dest, sizeof(T), pe, &at))
+        wsh_ptx_put((wsh_dev_bits<T> *)at, bits);
     else
-        wsh_dev_request_of<T>(WSH_AMO_SET, false, dest, bits, 0, pe);
+        wsh_dev_amo_far(what, WSH_AMO_SET, false, dest, bits, 0, pe);
 }
 
 template <class T>
 static WSH_DEV T wsh_dev_atomic_compare_swap(const char *what, T *dest, T cond, T value, int pe)
 {
-    wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value),
-                    expected = wsh_dev_as<wsh_dev_bits<T>>(cond);
+    wsh_dev_bits<T> bits = wsh_dev_as<wsh_dev_bits<T>>(value), expected = wsh_dev_as<wsh_dev_bits<T>>(cond);
+    uint64_t at;
 
-    return at ? wsh_dev_as<T>(wsh_ptx_compare_swap(at, expected, bits))
-              : wsh_dev_request_of<T>(WSH_AMO_CSWAP, true, dest, bits, expected, pe);
+    if (wsh_dev_reach_fast(dest, sizeof(T), pe, &at))
+        return wsh_dev_as<T>(wsh_ptx_compare_swap((wsh_dev_bits<T> *)at, expected, bits));
+    return wsh_dev_as<T>(wsh_dev_amo_far(what, WSH_AMO_CSWAP, true, dest, bits, expected, pe));
 }
 
 /* wsh_dev_atomic_<op>: old value, new one from `value`. */
 #define WSH_FETCHING(OP, ASKED)                                                                              \
     template <class T> static WSH_DEV T wsh_dev_atomic_##OP(const char *what, T *dest, T value, int pe)      \
     {                                                                                                        \
-        wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value); \
+        wsh_dev_bits<T> bits = wsh_dev_as<wsh_dev_bits<T>>(value);                                           \
+        uint64_t at;                                                                                         \
                                                                                                              \
-        return at ? wsh_dev_as<T>(wsh_ptx_##OP(at, bits))                                                    \
-                  : wsh_dev_request_of<T>(WSH_AMO_##ASKED, true, dest, bits, 0, pe);                        \
+        if (wsh_dev_reach_fast(dest, sizeof(T), pe, &at))                                                    \
+            return wsh_dev_as<T>(wsh_ptx_##OP((wsh_dev_bits<T> *)at, bits));                                 \
+        return wsh_dev_as<T>(wsh_dev_amo_far(what, WSH_AMO_##ASKED, true, dest, bits, 0, pe));               \
     }
 WSH_FETCHING(swap, SWAP)
 WSH_FETCHING(fetch_add, ADD)
@@ -70,12 +117,13 @@ WSH_FETCHING(fetch_xor, XOR)
 #define WSH_SILENT(OP, ASKED)                                                                                \
     template <class T> static WSH_DEV void wsh_dev_atomic_##OP(const char *what, T *dest, T value, int pe)   \
     {                                                                                                        \
-        wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value); \
+        wsh_dev_bits<T> bits = wsh_dev_as<wsh_dev_bits<T>>(value);                                           \
+        uint64_t at;                                                                                         \
                                                                                                              \
-        if (at)                                                                                              \
-            wsh_ptx_##OP(at, bits);                                                                          \
+        if (wsh_dev_reach_fast(dest, sizeof(T), pe, &at))                                                    \
+            wsh_ptx_##OP((wsh_dev_bits<T> *)at, bits);                                                       \
         else                                                                                                 \
-            wsh_dev_request_of<T>(WSH_AMO_##ASKED, false, dest, bits, 0, pe);                               \
+            wsh_dev_amo_far(what, WSH_AMO_##ASKED, false, dest, bits, 0, pe);                                \
     }
 WSH_SILENT(add, ADD)
 WSH_SILENT(and, AND)

@@ -85,6 +85,24 @@ static WSH_DEV void wsh_dev_copy_units(T *to, const T *from, size_t n, unsigned 
     }
 }
 
+/* Elements that a thread moves in line. */
+#define WSH_COPY_FEW 4
+
+/* One to so many, at strides. */
+template <class L, class T>
+static WSH_DEV void wsh_dev_copy_few(T *to, ptrdiff_t dst, const T *from, ptrdiff_t sst, unsigned n)
+{
+    T held[WSH_COPY_FEW];
+
+#pragma unroll
+    for (unsigned u = 0; u < WSH_COPY_FEW; u++)
+        held[u] = L::load(from + (u < n ? u * sst : 0));
+#pragma unroll
+    for (unsigned u = 0; u < WSH_COPY_FEW; u++)
+        if (u < n)
+            to[u * dst] = held[u];
+}
+
 /* In the widest units up to 8 bytes that addresses and length are multiples of. */
 template <unsigned U, class L>
 WSH_DEV_CALL void wsh_dev_copy_narrow(char *to, const char *from, size_t len, unsigned lane, unsigned size)
@@ -291,8 +309,10 @@ template <int S, class L> static WSH_DEV void wsh_dev_copy_long(char *to, const 
     size_t gap = 16 * cut.units;
 
     if constexpr (S == WSH_THREAD) {
-        wsh_dev_copy_narrow<4, L>(to, from, cut.head, 0, 1);
-        wsh_dev_copy_narrow<4, L>(to + cut.head + gap, from + cut.head + gap, len - cut.head - gap, 0, 1);
+        if (cut.head)
+            wsh_dev_copy_narrow<4, L>(to, from, cut.head, 0, 1);
+        if (cut.head + gap != len)
+            wsh_dev_copy_narrow<4, L>(to + cut.head + gap, from + cut.head + gap, len - cut.head - gap, 0, 1);
     } else if (gap != len) {
         wsh_dev_copy_edges<L>(to, from, len - gap, cut.head, gap, wsh_dev_lane<S>(), wsh_dev_size<S>());
     }

@@ -175,17 +175,17 @@ WSH_DEV_CALL bool wsh_dev_put_plain_signal(void *dest, const void *source, size_
  * The put in every case, called after a barrier. The barrier at the end lets the source be reused, and makes the quiet
  * of any lane wait for what was asked of the proxy. `with`: a signal behind the data, or NULL. The caller sends it
  * where its `at` is not 0 afterwards: what goes by the proxy has its signal go there too, or the signal could come
- * first. WAITS: blocking; else the source is reused after a quiet only.
+ * first. WAITS: blocking; else the source is reused after a quiet only. `to`: where this GPU reaches dest; 0: to be
+ * found.
  */
 template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
-                                  struct wsh_dev_signal *with)
+                                  struct wsh_dev_signal *with, uint64_t to = 0)
 {
-    uint64_t to;
-
     if (!len)
         return;
-    to = wsh_dev_reach_or_request(what, dest, len, pe, false);
+    if (!to)
+        to = wsh_dev_reach_or_request(what, dest, len, pe, false);
     wsh_dev_check_local(what, source, len);
     if (!to) {
         struct wsh_dev_parts parts = {
@@ -204,16 +204,16 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
 
 /*
  * The get in every case. It needs no barrier before: no lane may read `dest` until the call has returned, or, where not
- * WAITS, until a quiet.
+ * WAITS, until a quiet. `from`: likewise.
  */
 template <int S, bool WAITS>
-WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *source, size_t len, int pe)
+WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *source, size_t len, int pe,
+                                  uint64_t from = 0)
 {
-    uint64_t from;
-
     if (!len)
         return;
-    from = wsh_dev_reach_or_request(what, source, len, pe, false);
+    if (!from)
+        from = wsh_dev_reach_or_request(what, source, len, pe, false);
     wsh_dev_check_local(what, dest, len);
     if (!from) {
         if (!WAITS && wsh_dev_has_gda() && wsh_dev_get_gda<S>(dest, source, len, pe))

@@ -10,6 +10,22 @@
 #include "far.cuh"
 #include "../view/handles.cuh"
 
+/* The unsigned type as wide as T: elements travel as bits. */
+template <unsigned WIDTH> struct wsh_dev_bits_of;
+template <> struct wsh_dev_bits_of<1> {
+    typedef uint8_t type;
+};
+template <> struct wsh_dev_bits_of<2> {
+    typedef uint16_t type;
+};
+template <> struct wsh_dev_bits_of<4> {
+    typedef uint32_t type;
+};
+template <> struct wsh_dev_bits_of<8> {
+    typedef uint64_t type;
+};
+template <class T> using wsh_dev_bits = typename wsh_dev_bits_of<sizeof(T)>::type;
+
 /* The lanes that a short copy uses: all of a full warp, one of a warp that may be partial. */
 template <int S> static WSH_DEV unsigned wsh_dev_sure_lanes()
 {
@@ -23,9 +39,14 @@ template <int S> static WSH_DEV unsigned wsh_dev_sure_lanes()
 template <int S, unsigned U, class L, class T>
 static WSH_DEV void wsh_dev_short_copy_step(uint64_t to, const void *from, unsigned len)
 {
-    unsigned lane = wsh_dev_lane<S>(), size = wsh_dev_sure_lanes<S>(), n = len / (unsigned)sizeof(T);
+    unsigned lane = wsh_dev_lane<S>(), size = wsh_dev_sure_lanes<S>(), n;
     T held[U];
 
+    if (S != WSH_THREAD) {
+        wsh_ptx_here(lane);
+        wsh_ptx_here(len);
+    }
+    n = len / (unsigned)sizeof(T);
 #pragma unroll
     for (unsigned u = 0; u < U; u++)
         held[u] = L::load((const T *)from + (lane + u * size < n ? lane + u * size : 0));
@@ -82,7 +103,7 @@ static WSH_DEV_MOVE void wsh_dev_put(const char *what, void *dest, const void *s
     if (fast && wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len))
         wsh_dev_sync<S>();
     else if (WAITS || fast || !wsh_dev_put_nbi_at_once<S>(dest, source, len, pe))
-        wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, nullptr);
+        wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, nullptr, fast ? to : 0);
 }
 
 template <int S>
@@ -95,12 +116,12 @@ template <int S, bool WAITS = true>
 static WSH_DEV_MOVE void wsh_dev_get(const char *what, void *dest, const void *source, size_t len, int pe)
 {
     uint64_t from;
+    bool fast = wsh_dev_reach_fast(source, len, pe, &from);
 
-    if (wsh_dev_reach_fast(source, len, pe, &from) &&
-        wsh_dev_short_copy<S, wsh_dev_from_peer>((uint64_t)dest, (const void *)from, len))
+    if (fast && wsh_dev_short_copy<S, wsh_dev_from_peer>((uint64_t)dest, (const void *)from, len))
         wsh_dev_sync<S>();
     else
-        wsh_dev_get_any<S, WAITS>(what, dest, source, len, pe);
+        wsh_dev_get_any<S, WAITS>(what, dest, source, len, pe, fast ? from : 0);
 }
 
 template <int S>
@@ -108,22 +129,6 @@ static WSH_DEV void wsh_dev_get_nbi(const char *what, void *dest, const void *so
 {
     wsh_dev_get<S, false>(what, dest, source, len, pe);
 }
-
-/* The unsigned type as wide as T: elements travel as bits. */
-template <unsigned WIDTH> struct wsh_dev_bits_of;
-template <> struct wsh_dev_bits_of<1> {
-    typedef uint8_t type;
-};
-template <> struct wsh_dev_bits_of<2> {
-    typedef uint16_t type;
-};
-template <> struct wsh_dev_bits_of<4> {
-    typedef uint32_t type;
-};
-template <> struct wsh_dev_bits_of<8> {
-    typedef uint64_t type;
-};
-template <class T> using wsh_dev_bits = typename wsh_dev_bits_of<sizeof(T)>::type;
 
 /* Copies the bits of a value; compiles to nothing. */
 template <class TO, class FROM> static WSH_DEV TO wsh_dev_as(FROM from)
@@ -190,6 +195,71 @@ template <class T> static WSH_DEV T wsh_dev_g(const char *what, const T *source,
     if (wsh_dev_reach_fast(source, sizeof *source, pe, &from))
         return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)from));
     return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_g_any(what, source, sizeof *source, pe));
+}
+
+/*
+ * Arrays of `nelems` elements of SIZE bytes. One element of a thread, of 8 bytes at most, travels in a register: a
+ * local variable that is its source or target then needs no memory, as its address is given to nobody. What a NIC may
+ * read itself keeps its address.
+ */
+template <bool WAITS, unsigned SIZE>
+static WSH_DEV void wsh_dev_put_element(const char *what, void *dest, const void *source, int pe)
+{
+    typedef typename wsh_dev_bits_of<SIZE>::type T;
+    uint64_t to;
+
+    if (wsh_dev_reach_fast(dest, SIZE, pe, &to))
+        *(T *)to = *(const T *)source;
+    else if (WAITS || !wsh_dev_has_gda() || !__isGlobal(source) ||
+             !wsh_dev_put_nbi_at_once<WSH_THREAD>(dest, source, SIZE, pe))
+        wsh_dev_p_any(what, dest, *(const T *)source, SIZE, pe);
+}
+
+template <bool WAITS, unsigned SIZE>
+static WSH_DEV void wsh_dev_get_element(const char *what, void *dest, const void *source, int pe)
+{
+    typedef typename wsh_dev_bits_of<SIZE>::type T;
+    uint64_t from;
+
+    if (wsh_dev_reach_fast(source, SIZE, pe, &from))
+        *(T *)dest = wsh_ptx_get((const T *)from);
+    else if (WAITS || !wsh_dev_has_gda() || !__isGlobal(dest) ||
+             !wsh_dev_get_gda<WSH_THREAD>(dest, (const void *)source, SIZE, pe))
+        *(T *)dest = (T)wsh_dev_g_any(what, source, SIZE, pe);
+}
+
+/* Whether an array is of elements with a type, which are aligned; else of bytes, or as the routine's name says. */
+template <class T> constexpr bool wsh_dev_is_typed = true;
+template <> constexpr bool wsh_dev_is_typed<void> = false;
+
+template <int S, bool WAITS, unsigned SIZE, class T>
+static WSH_DEV void wsh_dev_put_array(const char *what, T *dest, const T *source, size_t nelems, int pe)
+{
+    if constexpr (S == WSH_THREAD && wsh_dev_is_typed<T> && SIZE <= 8) {
+        typedef typename wsh_dev_bits_of<SIZE>::type B;
+        uint64_t to;
+
+        if (nelems == 1) {
+            wsh_dev_put_element<WAITS, SIZE>(what, dest, source, pe);
+            return;
+        }
+        if (nelems - 1 < WSH_COPY_FEW - 1 && wsh_dev_reach_fast(dest, nelems * SIZE, pe, &to)) {
+            wsh_dev_copy_few<wsh_dev_from_generic>((B *)to, 1, (const B *)source, 1, (unsigned)nelems);
+            return;
+        }
+    }
+    wsh_dev_put<S, WAITS>(what, dest, source, nelems * SIZE, pe);
+}
+
+template <int S, bool WAITS, unsigned SIZE, class T>
+static WSH_DEV void wsh_dev_get_array(const char *what, T *dest, const T *source, size_t nelems, int pe)
+{
+    if constexpr (S == WSH_THREAD && wsh_dev_is_typed<T> && SIZE <= 8)
+        if (nelems == 1) {
+            wsh_dev_get_element<WAITS, SIZE>(what, dest, source, pe);
+            return;
+        }
+    wsh_dev_get<S, WAITS>(what, dest, source, nelems * SIZE, pe);
 }
 
 #endif

@@ -40,6 +40,19 @@ WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const voi
     wsh_dev_sync<S>();
 }
 
+/* All lanes, behind a barrier: both to mapped memory. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_put_signal_near(uint64_t to, const void *source, size_t len, uint64_t flag, uint64_t value,
+                                          int op)
+{
+    if (len)
+        wsh_dev_store<S>(to, source, len);
+    wsh_dev_sync<S>();
+    if (wsh_dev_lane<S>() == 0)
+        wsh_dev_signal_release(flag, value, op);
+    wsh_dev_sync<S>();
+}
+
 /* One unit is lane 0's own store, which its release covers without a barrier. */
 template <int S, bool WAITS = true>
 static WSH_DEV_MOVE void wsh_dev_put_signal(const char *what, void *dest, const void *source, size_t len, uint64_t *sym,
@@ -54,7 +67,9 @@ static WSH_DEV_MOVE void wsh_dev_put_signal(const char *what, void *dest, const 
     if (fast)
         unit = wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len);
     if (!unit) {
-        if (WAITS || mapped || !wsh_dev_put_plain_signal<S>(dest, source, len, sym, value, op, pe))
+        if (fast)
+            wsh_dev_put_signal_near<S>(to, source, len, flag, value, op);
+        else if (WAITS || mapped || !wsh_dev_put_plain_signal<S>(dest, source, len, sym, value, op, pe))
             wsh_dev_put_signal_any<S, WAITS>(what, dest, source, len, sym, value, op, pe);
         return;
     }

@@ -105,9 +105,9 @@ WSH_DEV_CALL void wsh_dev_iget_asked(struct wsh_dev_parts *parts, const struct w
     }
 }
 
-/* Elements of WIDTH bytes. */
+/* Elements of WIDTH bytes, in every case. */
 template <int S, unsigned WIDTH>
-WSH_DEV_CALL void wsh_dev_iput(const char *what, void *dest, const void *source,
+WSH_DEV_CALL void wsh_dev_iput_any(const char *what, void *dest, const void *source,
                                const struct wsh_dev_strides &strides, int pe)
 {
     struct wsh_dev_strides s = strides;
@@ -132,7 +132,7 @@ WSH_DEV_CALL void wsh_dev_iput(const char *what, void *dest, const void *source,
 }
 
 template <int S, unsigned WIDTH>
-WSH_DEV_CALL void wsh_dev_iget(const char *what, void *dest, const void *source,
+WSH_DEV_CALL void wsh_dev_iget_any(const char *what, void *dest, const void *source,
                                const struct wsh_dev_strides &strides, int pe)
 {
     struct wsh_dev_strides s = strides;
@@ -154,6 +154,44 @@ WSH_DEV_CALL void wsh_dev_iget(const char *what, void *dest, const void *source,
     wsh_dev_copy_strided<wsh_dev_from_peer>((T *)dest, (const T *)from, wsh_dev_strides(s), wsh_dev_lane<S>(),
                                             wsh_dev_size<S>());
     wsh_dev_sync<S>();
+}
+
+/* Whether one thread moves so few, whose strides need no check; they cover so many bytes of the symmetric object. */
+template <int S, unsigned WIDTH>
+static WSH_DEV bool wsh_dev_are_few(const struct wsh_dev_strides &s, ptrdiff_t stride, size_t *span)
+{
+    *span = ((s.nelems - 1) * (size_t)stride + 1) * WIDTH;
+    return S == WSH_THREAD && s.nelems - 1 < WSH_COPY_FEW && !((uint64_t)((s.dst - 1) | (s.sst - 1)) >> 31);
+}
+
+template <int S, unsigned WIDTH>
+static WSH_DEV void wsh_dev_iput(const char *what, void *dest, const void *source,
+                                 const struct wsh_dev_strides &strides, int pe)
+{
+    typedef typename wsh_dev_bits_of<WIDTH>::type T;
+    uint64_t to;
+    size_t span;
+
+    if (wsh_dev_are_few<S, WIDTH>(strides, strides.dst, &span) && wsh_dev_reach_fast(dest, span, pe, &to))
+        wsh_dev_copy_few<wsh_dev_from_generic>((T *)to, strides.dst, (const T *)source, strides.sst,
+                                               (unsigned)strides.nelems);
+    else
+        wsh_dev_iput_any<S, WIDTH>(what, dest, source, wsh_dev_strides(strides), pe);
+}
+
+template <int S, unsigned WIDTH>
+static WSH_DEV void wsh_dev_iget(const char *what, void *dest, const void *source,
+                                 const struct wsh_dev_strides &strides, int pe)
+{
+    typedef typename wsh_dev_bits_of<WIDTH>::type T;
+    uint64_t from;
+    size_t span;
+
+    if (wsh_dev_are_few<S, WIDTH>(strides, strides.sst, &span) && wsh_dev_reach_fast(source, span, pe, &from))
+        wsh_dev_copy_few<wsh_dev_from_peer>((T *)dest, strides.dst, (const T *)from, strides.sst,
+                                            (unsigned)strides.nelems);
+    else
+        wsh_dev_iget_any<S, WIDTH>(what, dest, source, wsh_dev_strides(strides), pe);
 }
 
 #endif

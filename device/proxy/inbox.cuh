@@ -78,11 +78,11 @@ static WSH_DEV void wsh_dev_pull_copy(const struct wsh_dev_pulling *pulling)
 }
 
 /* The old value. */
-template <class T> static WSH_DEV T wsh_dev_pull_update(T *word, T operand, const uint64_t *compare, uint32_t op)
+template <class T> static WSH_DEV T wsh_dev_amo_update(T *word, T operand, T compare, uint32_t op)
 {
     switch (op) {
     case WSH_AMO_FETCH: return wsh_ptx_fetch_or(word, (T)0);
-    case WSH_AMO_CSWAP: return wsh_ptx_compare_swap(word, (T)wsh_ptx_get(compare), operand);
+    case WSH_AMO_CSWAP: return wsh_ptx_compare_swap(word, compare, operand);
     case WSH_AMO_ADD: return wsh_ptx_fetch_add(word, operand);
     case WSH_AMO_AND: return wsh_ptx_fetch_and(word, operand);
     case WSH_AMO_OR: return wsh_ptx_fetch_or(word, operand);
@@ -94,7 +94,8 @@ template <class T> static WSH_DEV T wsh_dev_pull_update(T *word, T operand, cons
 template <class T> static WSH_DEV void wsh_dev_pull_atomic_on(const struct wsh_dev_pulling *pulling)
 {
     const struct wsh_inbox_item *item = &pulling->item;
-    T old = wsh_dev_pull_update((T *)item->word, (T)item->operand, &wsh_dev_pulled_item(pulling)->compare, item->op);
+    T compare = item->op == WSH_AMO_CSWAP ? (T)wsh_ptx_get(&wsh_dev_pulled_item(pulling)->compare) : (T)0;
+    T old = wsh_dev_amo_update((T *)item->word, (T)item->operand, compare, item->op);
 
     if (item->old)
         wsh_ptx_put((uint64_t *)item->old, (uint64_t)old);

@@ -61,6 +61,19 @@ static WSH_DEV void wsh_ptx_now(uint64_t &value)
     asm("" : "+l"(value));
 }
 
+/*
+ * With -rdc=true nothing is computed from `value` before: a loop would hold it in a register for each use, and the
+ * compiler keeps those that a call leaves alone far above the others. Elsewhere that saves 20 ns a turn.
+ */
+static WSH_DEV void wsh_ptx_here(uint32_t &value)
+{
+#ifdef __CUDACC_RDC__
+    asm volatile("" : "+r"(value));
+#else
+    (void)value;
+#endif
+}
+
 /* What lies there is read from memory again: so registers need not hold it until here. */
 static WSH_DEV void wsh_ptx_again(void *object)
 {

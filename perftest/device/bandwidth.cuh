@@ -35,6 +35,91 @@ static __global__ void p2p_p_rate(struct p2p_args a)
     PERF_ONE(quiet)();
 }
 
+/* Few elements by each thread, from memory of its own. */
+static __global__ void p2p_put_local_rate(struct p2p_args a)
+{
+    float *slot = (float *)a.dest + p2p_lane<DEV_THREAD>();
+
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++) {
+        float value = (float)i;
+
+        PERF_ONE(float_put_nbi)(slot, &value, 1, a.peer);
+    }
+    PERF_ONE(quiet)();
+}
+
+static __global__ void p2p_put_shared_rate(struct p2p_args a)
+{
+    __shared__ float value[P2P_THREADS];
+    float *slot = (float *)a.dest + p2p_lane<DEV_THREAD>();
+
+    value[threadIdx.x] = (float)a.first;
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++)
+        PERF_ONE(float_put_nbi)(slot, &value[threadIdx.x], 1, a.peer);
+    PERF_ONE(quiet)();
+}
+
+static __constant__ float p2p_constant[P2P_THREADS];
+
+static __global__ void p2p_put_constant_rate(struct p2p_args a)
+{
+    float *slot = (float *)a.dest + p2p_lane<DEV_THREAD>();
+
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++)
+        PERF_ONE(float_put_nbi)(slot, &p2p_constant[i % P2P_THREADS], 1, a.peer);
+    PERF_ONE(quiet)();
+}
+
+static __global__ void p2p_put_few_rate(struct p2p_args a)
+{
+    float *slot = (float *)a.dest + 3 * p2p_lane<DEV_THREAD>(), few[3] = {1, 2, 3};
+
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++) {
+        few[0] = (float)i;
+        PERF_ONE(float_put_nbi)(slot, few, 3, a.peer);
+    }
+    PERF_ONE(quiet)();
+}
+
+static __global__ void p2p_iput_few_rate(struct p2p_args a)
+{
+    size_t threads = p2p_lanes<DEV_THREAD>();
+    float *slot = (float *)a.dest + p2p_lane<DEV_THREAD>(), few[3] = {1, 2, 3};
+
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++) {
+        few[0] = (float)i;
+        PERF_ONE(float_iput)(slot, few, (ptrdiff_t)threads, 1, 3, a.peer);
+    }
+    PERF_ONE(quiet)();
+}
+
+static __global__ void p2p_g_rate(struct p2p_args a)
+{
+    const uint64_t *slot = (const uint64_t *)a.dest + p2p_lane<DEV_THREAD>();
+    uint64_t sum = 0;
+
+#pragma unroll 4
+    for (long i = 0; i < a.n; i++)
+        sum += PERF_ONE(uint64_g)(slot, a.peer);
+    if (sum == a.zero - 1)
+        *a.local = sum;
+}
+
+static __global__ void p2p_fetch_add_rate(struct p2p_args a)
+{
+    uint64_t *slot = (uint64_t *)a.dest + p2p_lane<DEV_THREAD>();
+
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++)
+        PERF_ONE(uint64_atomic_fetch_add)(slot, 1, a.peer);
+    PERF_ONE(quiet)();
+}
+
 static __global__ void p2p_inc_rate(struct p2p_args a)
 {
     uint64_t *slot = (uint64_t *)a.dest + p2p_lane<DEV_THREAD>();

@@ -39,6 +39,13 @@ static p2p_kernel *const p2p_kernels[][DEV_SCOPES] = {
     {NULL, NULL, p2p_store_bw},      /* P2P_STORE_BW */
     P2P_ALL(p2p_put_bw),             /* P2P_PUT_RATE */
     P2P_ONE(p2p_p_rate),             /* P2P_P_RATE */
+    P2P_ONE(p2p_put_local_rate),     /* P2P_PUT_LOCAL_RATE */
+    P2P_ONE(p2p_put_shared_rate),    /* P2P_PUT_SHARED_RATE */
+    P2P_ONE(p2p_put_constant_rate),  /* P2P_PUT_CONSTANT_RATE */
+    P2P_ONE(p2p_put_few_rate),       /* P2P_PUT_FEW_RATE */
+    P2P_ONE(p2p_iput_few_rate),      /* P2P_IPUT_FEW_RATE */
+    P2P_ONE(p2p_g_rate),             /* P2P_G_RATE */
+    P2P_ONE(p2p_fetch_add_rate),     /* P2P_FETCH_ADD_RATE */
     P2P_ONE(p2p_inc_rate),           /* P2P_INC_RATE */
     P2P_ONE(p2p_pp_signal),          /* P2P_PP_SIGNAL */
     P2P_ALL(p2p_pp_put_signal),      /* P2P_PP_PUT_SIGNAL */

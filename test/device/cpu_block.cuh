@@ -80,6 +80,10 @@ static inline void wsh_ptx_now(uint64_t &)
 {
 }
 
+static inline void wsh_ptx_here(uint32_t &)
+{
+}
+
 static inline void wsh_ptx_fence()
 {
 }
