@@ -21,7 +21,12 @@
  * Bodies that are out of line: a kernel with many calls keeps its registers, and compiles once what they share. They
  * take no struct by value, but a reference to a copy that the caller makes, or words: Triton 3.6 aborts at one.
  */
+#if defined(__CUDACC_RDC__) && defined(__local_maxnreg__) && !defined(WSH_DEVICE_LTO)
+/* With -rdc=true a kernel gets the registers of the function that takes most: blocks of 1024 threads have 64. */
+#define WSH_DEV_CALL __device__ __noinline__ __local_maxnreg__(64)
+#else
 #define WSH_DEV_CALL __device__ __noinline__
+#endif
 
 /*
  * Orders this lane's earlier stores, and those it has seen through a barrier, before its later ones, for everybody. The

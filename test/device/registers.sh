@@ -1,21 +1,65 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# No kernel of full_block.cu, which calls block routines, has more registers than 1024 threads can have: 64. Asks
-# the assembler, so needs no GPU.
-# timeout: 300
+# Kernels without launch bounds that call the library start with 1024 threads: none has more than 64 registers. Asks the
+# assembler and the linker of device code, so needs no GPU. With -rdc=true that holds for every routine at each scope, as
+# single unit for those of full_block.cu. make check-long asks of all routines, and says what the others take.
+# timeout: 1200
 set -u
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 . "$top_srcdir/test/common/tap.sh"
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
-
+nvcc_flags="-arch=sm_90 -std=c++17 -Xptxas -v -I$top_srcdir -I$top_srcdir/include"
 command -v "$nvcc" >/dev/null || tap_skip_all "no nvcc"
-"$nvcc" -arch=sm_90 -std=c++17 -Xptxas -v "-I$top_srcdir" "-I$top_srcdir/include" -cubin -o "$tap_dir/cubin" \
-    "$top_srcdir/test/device/full_block.cu" >"$out" 2>&1
+
+# used: a line for each kernel that $out names, its registers first; most first
+used()
+{
+    awk '/(Compiling entry function|Function properties for) \047/ { split($0, part, "\047"); name = part[2] }
+        name && match($0, /[Uu]sed [0-9]+ registers/) { print substr($0, RSTART + 5, RLENGTH - 15), name; name = "" }' "$out" |
+        sort -k 1,1nr >"$tap_dir/used"
+}
+
+# at_most_64 WHAT KERNELS: that many at least, and none has more
+at_most_64()
+{
+    tap_check "$1: the registers of $(wc -l <"$tap_dir/used") kernels are said" test "$(wc -l <"$tap_dir/used")" -ge "$2"
+    head -n 3 "$tap_dir/used" | tap_comment
+    tap_check "$1: none has more than 64" awk '$1 > 64 { bad = 1 } END { exit bad }' "$tap_dir/used"
+}
+
+# linked WHAT KERNELS PART…: with -rdc=true, of a kernel and all that it calls
+linked()
+{
+    what="-rdc=true, $1" least=$2
+    shift 2
+    # shellcheck disable=SC2086
+    run_job 600 "$nvcc" $nvcc_flags -rdc=true $(printf ' -DWSH_FULL_%s' "$@") -c -o "$tap_dir/unit.o" \
+        "$top_srcdir/test/device/compile/full_threads.cu"
+    tap_check "$what: compiles" test "$status" = 0
+    run_job 300 "$nvcc" -arch=sm_90 -dlink -Xnvlink -v -Xnvlink --ignore-host-info -o "$tap_dir/linked.o" "$tap_dir/unit.o"
+    cat "$err" >>"$out"
+    used
+    at_most_64 "$what" "$least"
+}
+
+# shellcheck disable=SC2086
+"$nvcc" $nvcc_flags -cubin -o "$tap_dir/cubin" "$top_srcdir/test/device/full_block.cu" >"$out" 2>&1
 tap_check "kernels of block routines compile" test $? = 0
-awk '/Compiling entry function/ { split($0, part, "\047"); name = part[2] }
-    name && match($0, /Used [0-9]+ registers/) { print substr($0, RSTART + 5, RLENGTH - 15), name; name = "" }' \
-    "$out" >"$tap_dir/used"
-tap_check "the assembler says how many registers each has" test "$(wc -l <"$tap_dir/used")" -ge 13
-sed 's/^/# /' "$tap_dir/used"
-tap_check "none has more than 64" awk '$1 > 64 { bad = 1 } END { exit bad }' "$tap_dir/used"
+used
+at_most_64 "a single unit" 13
+
+# Compilers before CUDA 13 do not limit functions.
+printf '#ifndef __local_maxnreg__\n#error\n#endif\n' >"$tap_dir/limits.cu"
+if ! "$nvcc" -std=c++17 -E "$tap_dir/limits.cu" >/dev/null 2>&1; then
+    tap_skip "-rdc=true" "this nvcc cannot limit the registers of functions"
+elif [ -z "${WSH_TEST_LONG:-}" ]; then
+    linked "puts, gets, atomics" 80 MOVES
+else
+    linked "all routines" 190 MOVES WAITS COLLECTIVES REDUCTIONS TYPES
+    # shellcheck disable=SC2086
+    "$nvcc" $nvcc_flags -DWSH_FULL_MOVES -DWSH_FULL_WAITS -DWSH_FULL_COLLECTIVES -DWSH_FULL_REDUCTIONS -cubin \
+        -o "$tap_dir/cubin" "$top_srcdir/test/device/compile/full_threads.cu" >"$out" 2>&1
+    used
+    awk '$1 > 64' "$tap_dir/used" | tap_comment
+fi
 tap_done
