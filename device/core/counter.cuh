@@ -41,12 +41,13 @@ static WSH_DEV uint32_t wsh_dev_counter_number(const char *what, shmemx_counter_
 /* Whether this GPU reaches both; no refusal. No search where the PE has no memory that it reaches. */
 inline WSH_DEV_CALL bool wsh_dev_counter_reaches(const void *dest, uint64_t len, const void *word, int pe)
 {
+    const struct wsh_dev_target data = {dest, len, pe, false};
     uint64_t at = 0;
 
     if ((uint32_t)pe < (uint32_t)wsh_device_view.n_pes && wsh_dev_slot(pe) == WSH_DEVICE_NO_SLOT)
         return false;
     return !wsh_dev_target_find(wsh_dev_target{word, sizeof(uint64_t), pe, true}, &at) &&
-           (!len || !wsh_dev_target_find(wsh_dev_target{dest, len, pe, false}, &at));
+           (!len || wsh_dev_is_own(data) || !wsh_dev_target_find(data, &at));
 }
 
 /* The word to add to. */

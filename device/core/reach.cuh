@@ -101,6 +101,20 @@ static WSH_DEV uint32_t wsh_dev_target_find(const struct wsh_dev_target &target,
     return target.atomic && !on_gpu ? WSH_DEVICE_HOST_ATOMIC : WSH_DEVICE_OK;
 }
 
+/* Whether [addr, addr + len) of this PE is in host memory, whose words only the CPU reads, modifies and writes. */
+static WSH_DEV bool wsh_dev_is_host_heap(uint64_t addr, uint64_t len)
+{
+    return wsh_dev_seg_holds(wsh_device_view.seg[WSH_DEVICE_SEG_STATIC], addr, len) ||
+           wsh_dev_seg_holds(wsh_device_view.seg[WSH_DEVICE_SEG_HEAP], addr, len);
+}
+
+/* Whether the target is this PE's own memory, symmetric or not: at its address, as for any access of the kernel. */
+static WSH_DEV bool wsh_dev_is_own(const struct wsh_dev_target &target)
+{
+    return target.pe == wsh_device_view.my_pe && wsh_device_view.n_pes &&
+           !(target.atomic && wsh_dev_is_host_heap((uint64_t)target.sym, target.len));
+}
+
 /* Whether the proxy serves what was refused for `reason`: memory out of reach, and atomics on host memory. */
 static WSH_DEV bool wsh_dev_is_proxied(uint32_t reason)
 {
@@ -114,9 +128,13 @@ static WSH_DEV bool wsh_dev_is_proxied(uint32_t reason)
 inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym, uint64_t len, int pe, bool atomic,
                                                bool request = false)
 {
+    const struct wsh_dev_target target = {sym, len, pe, atomic};
     uint64_t at = 0;
-    uint32_t reason = wsh_dev_target_find(wsh_dev_target{sym, len, pe, atomic}, &at);
+    uint32_t reason;
 
+    if (wsh_dev_is_own(target))
+        return (uint64_t)sym;
+    reason = wsh_dev_target_find(target, &at);
     if (reason && (!request || !wsh_dev_is_proxied(reason)))
         wsh_dev_refuse(what, reason, pe, sym, len);
     return reason ? 0 : at;
@@ -178,12 +196,22 @@ static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, in
     return wsh_dev_reach_or_request(what, sym, LEN, pe, atomic);
 }
 
+/* Refuses what is no symmetric object of this PE. */
+inline WSH_DEV_CALL void wsh_dev_check_symmetric(const char *what, const void *own, uint64_t len)
+{
+    uint64_t at = 0;
+    uint32_t reason = wsh_dev_target_find(wsh_dev_target{own, len, wsh_device_view.my_pe, false}, &at);
+
+    if (reason)
+        wsh_dev_refuse(what, reason, wsh_device_view.my_pe, own, len);
+}
+
 /* Checks a word that this PE waits for: an aligned symmetric object of its own. */
 static WSH_DEV void wsh_dev_check_own(const char *what, const void *word, uint64_t len)
 {
     wsh_dev_check_word(what, word, len);
     if (wsh_dev_checks())
-        wsh_dev_reach_any(what, word, len, wsh_device_view.my_pe, false);
+        wsh_dev_check_symmetric(what, word, len);
 }
 
 /* shmem_ptr: no refusal. */

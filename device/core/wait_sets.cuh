@@ -188,7 +188,7 @@ template <class W> static WSH_DEV void wsh_dev_check_set(const struct wsh_dev_se
     if (!set.nelems || !wsh_dev_checks())
         return;
     wsh_dev_check_word(set.what, set.ivars, sizeof *set.ivars);
-    wsh_dev_reach_any(set.what, set.ivars, set.nelems * sizeof *set.ivars, wsh_device_view.my_pe, false);
+    wsh_dev_check_symmetric(set.what, set.ivars, set.nelems * sizeof *set.ivars);
     wsh_dev_check_cmp(set.what, set.cmp);
 }
 

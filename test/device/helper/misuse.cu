@@ -16,8 +16,8 @@ __global__ void misuse(int which, int *device, int *host, uint64_t *signal)
     switch (which) {
     case 0: shmem_int_p(device, 1, n); break;
     case 1: shmem_putmem_warp(device, device + 8, 16, -1); break;
-    case 2: shmem_int_put_block(&not_symmetric, device, 1, 0); break;
-    case 3: shmem_getmem(device, device + 1024, (size_t)1 << 40, 0); break;
+    case 2: shmem_int_put_block(&not_symmetric, device, 1, n - 1); break;
+    case 3: shmem_getmem(device, device + 1024, (size_t)1 << 40, n - 1); break;
     case 4: shmem_int_atomic_inc(host, 0); break;
     case 5: shmem_int_put_signal_warp(device, device + 8, 1, (uint64_t *)host, 1, SHMEM_SIGNAL_ADD, 0); break;
     case 6: shmem_ctx_int_p((shmem_ctx_t)device, device, 1, 0); break;
