@@ -76,7 +76,8 @@ typedef struct {
 /* Flags of shmemx_init_attr. */
 #define SHMEMX_INIT_WITH_UNIQUEID (1u << 0)
 #define SHMEMX_INIT_WITH_MPI_COMM (1u << 1)
-#define SHMEMX_INIT_MAY_EXIT (1u << 2) /* beside one of them, or alone */
+#define SHMEMX_INIT_MAY_EXIT (1u << 2)   /* beside one of them, or alone */
+#define SHMEMX_INIT_ATTACH_GPU (1u << 3) /* likewise */
 
 /*
  * Make a unique id: PEs that nobody else connects start by it. One process calls it, before or without starting the
@@ -102,6 +103,12 @@ int shmemx_set_attr_uniqueid_args(int rank, int n_ranks, const shmemx_uniqueid_t
  * each other, and `attr` may be NULL. Where the library has been started already the
  * call is counted, as that of shmem_init, and *attr is not looked at. With SHMEMX_INIT_MAY_EXIT an exit with status 0
  * and without shmem_finalize is as intended: no line warns of it. Libraries that start a job for a program set it.
+ *
+ * With SHMEMX_INIT_ATTACH_GPU, alike on all PEs, it attaches the GPU as shmemx_malloc_device does, where every PE has
+ * chosen one: attr->cuda_device, or that of the CUDA context current in the calling thread, but for GPU 0 on a PE that
+ * is not the first of its host where there are GPUs for all: there it is current without a choice. Kernels may
+ * call the library from then on. Where a PE has chosen none, or the GPU cannot be attached, which is said in a line,
+ * the call returns 0 nevertheless, and the first call that asks for device memory attaches it.
  *
  * A job that a unique id has started ends as a whole, as with a launcher: where a PE dies, or the process that made the
  * id ends, the other PEs end with status 1 after a line; shmem_global_exit ends all with its status. 0, or nonzero

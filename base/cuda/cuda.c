@@ -91,6 +91,20 @@ int wsh_cuda_open(void)
     return opened;
 }
 
+int wsh_cuda_current(void)
+{
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD),
+         *entry = lib ? dlsym(lib, "cuCtxGetDevice") : NULL;
+    int (*ctx_device)(int *), ordinal = -1;
+
+    memcpy(&ctx_device, &entry, sizeof entry);
+    if (ctx_device && ctx_device(&ordinal))
+        ordinal = -1;
+    if (lib)
+        dlclose(lib);
+    return ordinal;
+}
+
 const struct wsh_cuda *wsh_cuda(void)
 {
     return n_gpus ? &driver : NULL;

@@ -102,6 +102,9 @@ int wsh_cuda_open(void);
 /* The routines, NULL before wsh_cuda_open succeeded. */
 const struct wsh_cuda *wsh_cuda(void);
 
+/* The GPU of the context that is current in the calling thread, or -1. Loads nothing, not even the driver. */
+int wsh_cuda_current(void);
+
 /* GPUs that this process may use; 0 before wsh_cuda_open succeeded. */
 int wsh_cuda_count(void);
 

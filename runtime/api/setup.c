@@ -3,6 +3,7 @@
 #include "runtime/api/api.h"
 #include "runtime/api/check/overwrite.h"
 #include "base/log.h"
+#include "runtime/gpu/device_heap.h"
 #include "runtime/gpu/host.h"
 
 #include <shmemx.h>
@@ -132,9 +133,11 @@ static int arguments_check(unsigned flags, const shmemx_init_attr_t *attr)
 {
     int rc;
 
-    if ((flags & ~(WITH_ALL | SHMEMX_INIT_MAY_EXIT)) || (flags & WITH_ALL) == WITH_ALL) {
+    if ((flags & ~(WITH_ALL | SHMEMX_INIT_MAY_EXIT | SHMEMX_INIT_ATTACH_GPU)) ||
+        (flags & WITH_ALL) == WITH_ALL) {
         wsh_error("shmemx_init_attr: flags 0x%x are none that this library knows; use 0 or one of "
-                  "SHMEMX_INIT_WITH_UNIQUEID and SHMEMX_INIT_WITH_MPI_COMM, and SHMEMX_INIT_MAY_EXIT",
+                  "SHMEMX_INIT_WITH_UNIQUEID and SHMEMX_INIT_WITH_MPI_COMM, SHMEMX_INIT_MAY_EXIT, and "
+                  "SHMEMX_INIT_ATTACH_GPU",
                   flags);
         return -EINVAL;
     }
@@ -162,10 +165,29 @@ static void warn_of_second(unsigned flags, const shmemx_init_attr_t *attr)
                  wsh_job.my_pe, wsh_job.n_pes, attr->rank, attr->n_ranks);
 }
 
-/* The GPU is attached later, by the first call that asks for device memory. */
+/* Where that fails a line has said why, and the first call that asks for device memory tries again. */
+static void attach_chosen(unsigned flags)
+{
+    if (flags & SHMEMX_INIT_ATTACH_GPU)
+        wsh_device_attach_chosen(&wsh_job, "shmemx_init_attr");
+}
+
+static int init_by(unsigned with, const shmemx_init_attr_t *attr)
+{
+    struct wsh_boot_request request = {.method = with == SHMEMX_INIT_WITH_MPI_COMM ? WSH_BOOT_BY_MPI
+                                                                                   : WSH_BOOT_BY_UID,
+                                       .id = &attr->id,
+                                       .rank = attr->rank,
+                                       .n_ranks = attr->n_ranks,
+                                       .mpi_comm = attr->mpi_comm};
+
+    return wsh_job_init_by(attr->thread_level, with ? &request : NULL);
+}
+
+/* Without SHMEMX_INIT_ATTACH_GPU the first call that asks for device memory attaches the GPU. */
 int shmemx_init_attr(unsigned flags, shmemx_init_attr_t *attr)
 {
-    struct wsh_boot_request request;
+    const shmemx_init_attr_t plain = SHMEMX_INIT_ATTR_INITIALIZER, *with = attr ? attr : &plain;
     bool first = !wsh_job.inits;
     int rc = arguments_check(flags, attr);
 
@@ -173,21 +195,14 @@ int shmemx_init_attr(unsigned flags, shmemx_init_attr_t *attr)
         return rc;
     if (first)
         wsh_job.may_exit = flags & SHMEMX_INIT_MAY_EXIT;
-    flags &= WITH_ALL;
-    if (!attr)
-        return wsh_job_init(SHMEM_THREAD_SINGLE);
-    request = (struct wsh_boot_request){.method = flags == SHMEMX_INIT_WITH_MPI_COMM ? WSH_BOOT_BY_MPI
-                                                                                     : WSH_BOOT_BY_UID,
-                                        .id = &attr->id,
-                                        .rank = attr->rank,
-                                        .n_ranks = attr->n_ranks,
-                                        .mpi_comm = attr->mpi_comm};
-    if (!first)
-        warn_of_second(flags, attr);
-    rc = wsh_job_init_by(attr->thread_level, flags ? &request : NULL);
-    if (!rc && first)
-        wsh_job.gpu_wanted = attr->cuda_device + 1;
-    return rc;
+    else if (attr)
+        warn_of_second(flags & WITH_ALL, attr);
+    rc = init_by(flags & WITH_ALL, with);
+    if (rc || !first)
+        return rc;
+    wsh_job.gpu_wanted = with->cuda_device + 1;
+    attach_chosen(flags);
+    return 0;
 }
 
 /* Who and where the PEs are, and what the library is. */

@@ -327,6 +327,30 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
     return 0;
 }
 
+/*
+ * GPU 0 is also current where the program has only called CUDA's runtime: then on all PEs of a host, which have GPUs
+ * of their own.
+ */
+static bool gpu_is_chosen(const struct wsh_job *job)
+{
+    int current = wsh_cuda_current();
+
+    if (job->gpu_wanted > 0)
+        return true;
+    if (current < 0 || wsh_cuda_open())
+        return false;
+    return current || !job->local_rank || wsh_cuda_count() < job->local_size;
+}
+
+int wsh_device_attach_chosen(struct wsh_job *job, const char *routine)
+{
+    bool all = false;
+
+    if (wsh_agree(&job->world, gpu_is_chosen(job), &all))
+        wsh_abort(1);
+    return all ? wsh_device_attach(job, routine) : 0;
+}
+
 void wsh_device_detach(struct wsh_job *job)
 {
     struct wsh_device_heap *device = &job->device;

@@ -51,6 +51,9 @@ struct wsh_device_heap {
  */
 int wsh_device_attach(struct wsh_job *job, const char *routine);
 
+/* The same where every PE has chosen its GPU; else nothing. */
+int wsh_device_attach_chosen(struct wsh_job *job, const char *routine);
+
 /*
  * Detach before contexts and routes end: kernels then reach no host memory any more. Close after them: releases
  * everything.

@@ -28,7 +28,9 @@ static inline int wsh_nv_init_by_id(const nvshmemx_init_attr_t *attr)
     memcpy(&id, args->id, sizeof id);
     if (shmemx_set_attr_uniqueid_args(args->myrank, args->nranks, &id, &ours))
         return NVSHMEMX_ERROR_INVALID_VALUE;
-    return shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &ours) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
+    return shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID | SHMEMX_INIT_ATTACH_GPU, &ours)
+               ? NVSHMEMX_ERROR_INTERNAL
+               : NVSHMEMX_SUCCESS;
 }
 
 static inline int wsh_nv_init_by_comm(const nvshmemx_init_attr_t *attr)
@@ -38,7 +40,9 @@ static inline int wsh_nv_init_by_comm(const nvshmemx_init_attr_t *attr)
     ours.thread_level = SHMEM_THREAD_SERIALIZED;
     ours.cuda_device = wsh_nv_attr_device(attr);
     ours.mpi_comm = attr->mpi_comm;
-    return shmemx_init_attr(SHMEMX_INIT_WITH_MPI_COMM, &ours) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
+    return shmemx_init_attr(SHMEMX_INIT_WITH_MPI_COMM | SHMEMX_INIT_ATTACH_GPU, &ours)
+               ? NVSHMEMX_ERROR_INTERNAL
+               : NVSHMEMX_SUCCESS;
 }
 
 WSH_NV_HOST int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
@@ -79,7 +83,6 @@ WSH_NV_HOST int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_att
 {
     const unsigned named = NVSHMEMX_INIT_WITH_UNIQUEID | NVSHMEMX_INIT_WITH_MPI_COMM,
                    all = named | NVSHMEMX_INIT_WITH_SHMEM | NVSHMEMX_INIT_THREAD_PES;
-    int provided;
 
     if (flags & ~all)
         return wsh_nv_refuse("nvshmemx_init_attr: flags has bits that are no NVSHMEMX_INIT_ constant");
@@ -90,7 +93,7 @@ WSH_NV_HOST int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_att
         return wsh_nv_init_by_id(attr);
     if (flags & NVSHMEMX_INIT_WITH_MPI_COMM)
         return wsh_nv_init_by_comm(attr);
-    return shmem_init_thread(SHMEM_THREAD_SERIALIZED, &provided) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
+    return wsh_nv_init(SHMEM_THREAD_SERIALIZED) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
 }
 
 /* As NVSHMEM's, it ends the process where the job cannot start. */

@@ -7,16 +7,27 @@
 
 #ifndef __CUDACC_RTC__
 
+/* Kernels may call NVSHMEM from its start on, where a GPU is current. */
+static inline int wsh_nv_init(int thread_level)
+{
+    shmemx_init_attr_t attr = SHMEMX_INIT_ATTR_INITIALIZER;
+
+    attr.thread_level = thread_level;
+    return shmemx_init_attr(SHMEMX_INIT_ATTACH_GPU, &attr);
+}
+
 WSH_NV_HOST int nvshmem_init_thread(int requested, int *provided)
 {
-    return shmem_init_thread(requested, provided);
+    int status = wsh_nv_init(requested);
+
+    if (!status && provided)
+        shmem_query_thread(provided);
+    return status;
 }
 
 WSH_NV_HOST void nvshmem_init(void)
 {
-    int provided;
-
-    if (shmem_init_thread(SHMEM_THREAD_SERIALIZED, &provided))
+    if (wsh_nv_init(SHMEM_THREAD_SERIALIZED))
         exit(-1);
 }
 
