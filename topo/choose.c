@@ -53,16 +53,6 @@ static void group_fini(struct group *group)
     free(group->at);
 }
 
-/* NVSHMEM's switch between the nearest NIC and NICs in turn. */
-static void explain_foreign(void)
-{
-    if (wsh_env_foreign("NVSHMEM_ENABLE_NIC_PE_MAPPING"))
-        wsh_info(WSH_SUB_TOPO,
-                 "NVSHMEM_ENABLE_NIC_PE_MAPPING is not needed: each PE uses its nearest NICs, and PEs "
-                 "with the same ones take them in turn; SHMEM_NICS and SHMEM_NICS_PER_PE choose "
-                 "others");
-}
-
 static int make_map(struct group *group, const struct wsh_binding *w,
                     const struct wsh_nicmap_request *request)
 {
@@ -83,7 +73,6 @@ int wsh_topo_choose(const struct wsh_topo *topo, const struct wsh_env *env,
     struct group group;
     int rc;
 
-    explain_foreign();
     if ((rc = wsh_binding_find(&w, topo, env->pe_gpu, local)) ||
         (rc = wsh_niclist_filter(nic, n_nics, env->nics, env->nics_exclude, &request.usable)))
         return rc;

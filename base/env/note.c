@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Says which settings are taken under another library's name, and why others of NVSHMEM's are not needed. */
+/* Says which settings are taken under another library's name, and why others of NVSHMEM's and libfabric's are not needed. */
 #include "base/env/env.h"
 
 #include "base/env/secure.h"
@@ -12,23 +12,52 @@ static const struct {
     const char *name, *why;
 } not_needed[] = {
     {"NVSHMEM_BOOTSTRAP", "the launcher is found by itself, or named by SHMEM_BOOTSTRAP"},
+    {"NVSHMEM_BOOTSTRAP_MPI_PLUGIN", "SHMEM_BOOTSTRAP_MPI_PLUGIN names the object for MPI communicators"},
     {"NVSHMEM_BOOTSTRAP_PMI", "the launcher is found by itself, or named by SHMEM_BOOTSTRAP"},
     {"NVSHMEM_BOOTSTRAP_UID_SESSION_ID", "a unique id is an argument of shmemx_init_attr"},
     {"NVSHMEM_CUMEM_GRANULARITY", "the device heap grows by what is asked for"},
     {"NVSHMEM_DEBUG_SUBSYS", "SHMEM_DEBUG names subsystems too"},
     {"NVSHMEM_DISABLE_NVLS", "NVLink multicast is not used"},
     {"NVSHMEM_DISABLE_P2P", "SHMEM_TRANSPORTS says how PEs of one host reach each other"},
-    {"NVSHMEM_ENABLE_NIC_PE_MAPPING", "NICs near the GPU are chosen; SHMEM_NICS names others"},
-    {"NVSHMEM_IB_ENABLE_IBGDA", "kernels reach other hosts through the proxy"},
+    {"NVSHMEM_ENABLE_NIC_PE_MAPPING",
+     "each PE uses its nearest NICs, and PEs with the same ones share them; SHMEM_NICS "
+     "and SHMEM_NICS_PER_PE choose others"},
+    {"NVSHMEM_HCA_PE_MAPPING", "NICs near the GPU are chosen; SHMEM_NICS names others"},
+    {"NVSHMEM_IBGDA_NIC_HANDLER", "SHMEM_GDA says whether kernels write to the NICs themselves"},
+    {"NVSHMEM_IB_ENABLE_IBGDA", "SHMEM_GDA says whether kernels write to the NICs themselves"},
     {"NVSHMEM_MAX_TEAMS", "there are as many teams as SHMEM_TEAM_MEMORY has room for"},
     {"NVSHMEM_NETDEVS_POLICY", "NICs near the GPU are chosen; SHMEM_NICS names others"},
     {"NVSHMEM_QP_DEPTH", "the depth of queues is the provider's"},
     {"NVSHMEM_REMOTE_TRANSPORT", "the network is chosen; SHMEM_LIBFABRIC_PROVIDER names one"},
 };
 
+/* Of libfabric, which reads them: recipes for other libraries set them. */
+static const struct {
+    const char *name, *harmless, *why;
+} of_libfabric[] = {
+    {"FI_EFA_ENABLE_SHM_TRANSFER", "0",
+     "is not needed: PEs of one host share memory without it, and with it a message to another host carries "
+     "less; "
+     "unset it"},
+    {"FI_EFA_USE_DEVICE_RDMA", NULL,
+     "is not needed: libfabric finds out whether the device has RDMA; with 1 it aborts where there is none, "
+     "with 0 it "
+     "sends messages instead; unset it"},
+};
+
 const char *wsh_env_not_needed(size_t i)
 {
     return i < sizeof not_needed / sizeof not_needed[0] ? not_needed[i].name : NULL;
+}
+
+static void note_libfabric(void)
+{
+    for (size_t i = 0; i < sizeof of_libfabric / sizeof of_libfabric[0]; i++) {
+        const char *value = wsh_env_foreign(of_libfabric[i].name), *harmless = of_libfabric[i].harmless;
+
+        if (value && (!harmless || strcmp(value, harmless)))
+            wsh_info(WSH_SUB_INIT, "%s=%s %s", of_libfabric[i].name, value, of_libfabric[i].why);
+    }
 }
 
 void wsh_env_note(void)
@@ -43,6 +72,7 @@ void wsh_env_note(void)
     for (size_t i = 0; i < sizeof not_needed / sizeof not_needed[0]; i++)
         if (wsh_env_foreign(not_needed[i].name))
             wsh_info(WSH_SUB_INIT, "%s is not read: %s", not_needed[i].name, not_needed[i].why);
+    note_libfabric();
 }
 
 static void warn_unknown(const char *name, int length, const char *meant)

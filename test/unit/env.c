@@ -53,8 +53,12 @@ static void note(void *arg)
 /* What is taken by an alias, and what is not read, is said; what is set by its own name is not. */
 static void notes_aliases(void)
 {
-    char *vars[] = {(char[]){"NVSHMEM_SYMMETRIC_SIZE=64M"}, (char[]){"NVSHMEM_DISABLE_NVLS=1"},
-                    (char[]){"SHMEM_STRICT=0"}, NULL};
+    char *vars[] = {(char[]){"NVSHMEM_SYMMETRIC_SIZE=64M"},
+                    (char[]){"NVSHMEM_DISABLE_NVLS=1"},
+                    (char[]){"SHMEM_STRICT=0"},
+                    (char[]){"FI_EFA_ENABLE_SHM_TRANSFER=0"},
+                    (char[]){"FI_EFA_USE_DEVICE_RDMA=1"},
+                    NULL};
     char text[2000], **saved = environ;
 
     environ = vars;
@@ -65,7 +69,8 @@ static void notes_aliases(void)
     environ = saved;
     CU_ASSERT(strstr(text, "NVSHMEM_SYMMETRIC_SIZE is taken as SHMEM_SYMMETRIC_SIZE") != NULL);
     CU_ASSERT(strstr(text, "NVSHMEM_DISABLE_NVLS is not read: ") != NULL);
-    CU_ASSERT(!strstr(text, "STRICT") && unit_lines(text) == 3); /* both heaps take that size */
+    CU_ASSERT(strstr(text, "FI_EFA_USE_DEVICE_RDMA=1 is not needed: ") != NULL);
+    CU_ASSERT(!strstr(text, "STRICT") && unit_lines(text) == 4); /* both heaps take that size */
 }
 
 /* A name that is nearly a setting's is found with that setting, an unlike one without; those of settings are not. */

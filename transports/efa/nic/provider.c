@@ -221,7 +221,7 @@ static int report_none(const char *filter, const char *why, char *text, size_t s
     }
     wsh_error(FILTER
               "='%s' is set, and leaves libfabric no provider that reaches other hosts; unset it, or set it "
-              "to efa, or to tcp,ofi_rxm",
+              "to tcp,ofi_rxm, or to efa where there is an EFA device",
               filter);
     return -ENOENT;
 }
