@@ -54,6 +54,10 @@ class Results:
             raise ValueError("it holds no results")
 
     def take(self, data: Dict[str, Any], run: str) -> None:
+        if "runs" in data:  # of efa-first-day
+            for number, one in enumerate(data["runs"], 1):
+                self.take(one, f"{run} run {number}")
+            return
         self.runs.append((data.get("host", ""), data.get("date", "")[:10]))
         if "program" in data:
             self.points += [point(data, row, run) for row in data["rows"]]
@@ -100,7 +104,7 @@ def point(data: Dict[str, Any], row: Dict[str, Any], run: str) -> Point:
         )
     elif "scope" in row:
         what = scoped(row["op"], row["scope"], row["blocks"], row["threads"])
-    where = ", ".join(word for word in (data.get("transport"), data.get("hosts")) if word)
+    where = ", ".join(word for word in (data.get("transport"), data.get("hosts"), data.get("by")) if word)
     return Point(
         data.get("library", ""), what, data["npes"], row["bytes"], row.get("tokens"), row["p50"],
         row["p99"], where, run

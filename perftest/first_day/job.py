@@ -9,13 +9,17 @@ import shutil
 import signal
 import subprocess
 
+from first_day.instances import instance_name
+
 Output = collections.namedtuple("Output", "status text rows")
+EMULATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "emulator", "efa-emulate")
 
 
 class Report:
-    """One file; verdicts go to the terminal too."""
+    """One file; verdicts go to the terminal too. Keeps verdicts of steps, and what programs measured."""
 
     def __init__(self, path):
+        self.path, self.steps, self.runs = path, [], []
         self.file = open(path, "w", encoding="utf-8", errors="replace")
 
     def write(self, line):
@@ -35,6 +39,8 @@ class Job:
         self.build = os.path.abspath(args.build)
         self.emulated = bool(args.emulate)
         self.gbps = 0  # of a NIC, once the step `machine` has found the instance
+        self.machine = instance_name()
+        self.step, self.by = "", "host"  # that runs now; who starts its operations
 
     @property
     def gpus(self):
@@ -107,15 +113,27 @@ class Job:
             status = 124
         self.report.detail(text)
         self.report.detail(f"exit status {status}")
-        return Output(status, text, rows_of(text))
+        data = measured(text)
+        if data:
+            emulated = self.args.emulate or None
+            self.report.runs.append({**data, "step": self.step, "by": self.by, "emulated": emulated})
+        return Output(status, text, data.get("rows", []))
+
+    def gda_lacks(self):
+        """What `warpshmem-info --check` finds missing for kernels that post to the NIC; "" where nothing is."""
+        words = [os.path.join(self.build, "warpshmem-info"), "--check", "--parsable"]
+        if self.emulated:
+            words = [EMULATE, "--quiet", "--profile", self.args.emulate, "--"] + words
+        lines = [line.split(":", 3) for line in self.command(words).text.splitlines() if line.startswith("check:GDA")]
+        return "; ".join(text for _, _, kind, text in lines if kind != "ok")
 
 
-def rows_of(text):
-    """The rows of the first line that begins a JSON object, or none."""
+def measured(text):
+    """The first JSON object of a program in its output, or {}."""
     begin = text.find('{"program"')
     if begin < 0:
-        return []
+        return {}
     try:
-        return json.JSONDecoder().raw_decode(text[begin:])[0]["rows"]
-    except (ValueError, KeyError):
-        return []
+        return json.JSONDecoder().raw_decode(text[begin:])[0]
+    except ValueError:
+        return {}

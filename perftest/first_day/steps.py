@@ -8,14 +8,16 @@ import platform
 import re
 import shutil
 
+from first_day.figures import alltoall, experts, jacobi, put
 from first_day.instances import INSTANCES, instance_name
+from first_day.job import EMULATE
+from first_day.judge import first_line, judge, judge_figure, median
 
 ORDER_TESTS = (
     "put_get_all_pairs random_rma quiet_completes quiet_many_ctx put_orders_with_fence put_fence_p_rounds put_fence_get "
     "put_signal_orders litmus_put litmus_put_nbi litmus_get litmus_get_nbi litmus_amo litmus_amo_nbi litmus_put_signal "
     "litmus_put_signal_nbi litmus_counted counted_puts amo_all_ops iput_iget_strides threads_multiple "
     "progress_while_computing").split()
-EMULATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "emulator", "efa-emulate")
 DATA_FIRST_TESTS = ["litmus_counted", "litmus_get_nbi"]
 GDA_TESTS = ["gda", "gda_orders"]
 GPU_TESTS = "put_get_all_pairs put_orders_with_fence put_signal_orders zero_copy counted amo_all_ops litmus".split()
@@ -28,22 +30,11 @@ class Step:
     def run_on(self, job):
         """Run it: ("as expected" | "surprise" | "skipped" | "printed", what was seen)."""
         job.report.write(f"== {self.name}: expected: {self.expects}")
+        job.step, job.by = self.name, "host"
         verdict, seen = self.run(job)
+        job.report.steps.append({"step": self.name, "expected": self.expects, "verdict": verdict, "seen": seen})
         job.report.write(f"   {verdict}: {seen}")
         return verdict, seen
-
-
-def judge(good, seen):
-    return ("as expected" if good else "surprise"), seen
-
-
-def judge_figure(job, good, seen):
-    return ("printed", seen + " (emulated: not judged)") if job.emulated else judge(good, seen)
-
-
-def first_line(text):
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "no output"
 
 
 def machine(job):
@@ -55,6 +46,7 @@ def machine(job):
             driver = file.read().strip()
     rate = f"NICs of {job.gbps} Gb/s" if job.gbps else "a rate of NICs that is not known here"
     seen = f"{name}, {rate}, Linux {platform.release()}, efa driver {driver}, {os.cpu_count()} CPUs"
+    job.machine = seen
     if job.gpus and shutil.which("nvidia-smi"):
         job.command(["nvidia-smi", "-L"])
     if job.emulated:
@@ -143,11 +135,6 @@ def nic_counts(job):
     return run_tests(job, "test/mp", ["counted_by_nics"], (2,), WSH_TEST_NIC_COUNTERS="1", SHMEM_PROGRESS="call")
 
 
-def median(rows, name, size):
-    values = [row["p50"] for row in rows if row["op"] == name and row["bytes"] == size]
-    return values[0] if values else float("nan")
-
-
 def fences(job):
     output = job.pes_command(2, "perftest/orders", "-n", "50", "-W", "64", "-s", "8k", "--json", "-",
                              SHMEM_NICS_PER_PE="1")
@@ -200,21 +187,12 @@ def gda_by_thread(job):
     return verdict, f"{seen}; the watcher held: {found.group(1)}; a thread of the CPU plays the kernel (no GPU)"
 
 
-def gda_lacks(job):
-    """What `warpshmem-info --check` finds missing for kernels that post to the NIC; "" where nothing is."""
-    words = [os.path.join(job.build, "warpshmem-info"), "--check", "--parsable"]
-    if job.emulated:
-        words = [EMULATE, "--quiet", "--profile", job.args.emulate, "--"] + words
-    lines = [line.split(":", 3) for line in job.command(words).text.splitlines() if line.startswith("check:GDA")]
-    return "; ".join(text for _, _, kind, text in lines if kind != "ok")
-
-
 def gda(job):
     if not job.gpus and job.libfabric and job.has("test/fake_cuda/libcuda.so.1", "test/mp/device_gda"):
         return gda_by_thread(job)
     if not job.gpus:
         return "skipped", "no NVIDIA GPU on this machine"
-    lacks = gda_lacks(job)
+    lacks = job.gda_lacks()
     if lacks:
         return "skipped", f"kernels go by the proxy here: {lacks}"
     settings = {"SHMEM_HMEM": "on", "SHMEM_DEVICE_SYMMETRIC_SIZE": "256M"}
@@ -226,6 +204,7 @@ def gda(job):
         return verdict, seen
     times = []
     for by, setting in ("kernel", "on"), ("proxy", "off"):
+        job.by = "kernels that post" if setting == "on" else "kernels, by the proxy"
         output = job.pes_command(2, "perftest/device/internode", "--rows", "put_nbi.thread.*", "-b", "8", "-e", "64k",
                                  "-f", "8", "-n", "11", SHMEM_GDA=setting, **settings)
         found = re.search(r"^put_nbi +thread +8 +\S+ +\S+ +(\S+)", output.text, re.MULTILINE)
@@ -233,29 +212,6 @@ def gda(job):
             return judge(False, f"internode by the {by}: exit status {output.status}: {first_line(output.text)}")
         times.append(f"64 puts of 8 bytes by the {by} {found.group(1)} us")
     return verdict, f"{seen}; {', '.join(times)}"
-
-
-def alltoall(job):
-    pes = 2 * job.args.pes
-    output = job.pes_command(pes, "perftest/alltoall_latency", "-b", "8", "-e", "64k", "-f", "8", "-n", "50", "--json", "-")
-    if output.status or not output.rows or not all(row["right"] for row in output.rows):
-        return judge(False, f"exit status {output.status}: {first_line(output.text)}")
-    seen = ", ".join(f"{row['bytes']} B {row['p50']:.1f} us" for row in output.rows)
-    return "as expected", f"{pes} PEs, right; {seen}"
-
-
-def experts(job):
-    pes = 2 * job.args.pes
-    shape = ["--tokens", "128", "--experts", "256", "-n", "5", "-w", "1"]
-    program = "perftest/device/ep" if job.gpus and job.has("perftest/device/ep") else "perftest/ep/ep_host"
-    if program.endswith("host"):
-        shape += ["--hidden", "1024"]
-    output = job.pes_command(pes, program, "--check", "-m", "decode", *shape, "--json", "-", SHMEM_SYMMETRIC_SIZE="512M",
-                             SHMEM_DEVICE_SYMMETRIC_SIZE="2G")
-    if output.status or not output.rows:
-        return judge(False, f"{program}: exit status {output.status}: {first_line(output.text)}")
-    seen = ", ".join(f"{row['op']} {row['p50']:.0f} us" for row in output.rows[:6])
-    return "as expected", f"{program}, {pes} PEs, every row right; {seen}"
 
 
 STEPS = [
@@ -284,7 +240,11 @@ STEPS = [
          "docs/guide/efa.md \"Device memory\"; the same with SHMEM_HMEM=off tells whether it is the NIC's writes", gpu_order),
     Step("gda", "kernels that post to the NIC pass their tests, and the same ones",
          "warpshmem-info --check (lines GDA); docs/design/gda.md; the same with SHMEM_GDA=off tells whether it is that", gda),
+    Step("put", "puts, and puts with a signal, of 8 bytes to 1 MiB are right, by the host, the proxy and kernels that post",
+         "the first size that is wrong; with SHMEM_GDA=off, or SHMEM_HMEM=off, kernels take the other way", put),
     Step("alltoall", "alltoall between all PEs of both hosts is right", "the first size that is wrong", alltoall),
+    Step("jacobi", "a solver that exchanges edges by put_signal computes the same as one PE alone",
+         "the variant that is wrong: test/mp/put_signal_orders and test/device/put_signal_orders show the order alone", jacobi),
     Step("experts", "dispatch and combine of 128 tokens a PE are right in every row",
          "docs/guide/expert-parallelism.md; the same with --hidden 128 tells whether it is the size", experts),
 ]

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # efa-first-day over the emulated device: each step ends as it says, it stops at the first surprise and says what to look
-# at, and refuses bad options. make check runs the steps behind the tests of order, make check-long all.
+# at, and refuses bad options. make check runs those whose figures are published, make check-long all.
 # timeout: 900
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -13,7 +13,7 @@ script=$top_srcdir/perftest/efa-first-day
 report=$tap_dir/report
 
 run_job 10 "$script" --list
-tap_check "fourteen steps, each with what it expects" test "$(grep -c ' expected: ' "$out")" = 14
+tap_check "sixteen steps, each with what it expects" test "$(grep -c ' expected: ' "$out")" = 16
 for bad in "--hosts a" "--from nowhere" "--pes 0" "--hosts a,b --emulate p5"; do
     # shellcheck disable=SC2086
     run_job 10 "$script" $bad "$top_builddir" "$report"
@@ -21,7 +21,7 @@ for bad in "--hosts a" "--from nowhere" "--pes 0" "--hosts a,b --emulate p5"; do
 done
 
 # With libfabric of 2026-08 (WSH_LIBFABRIC) NICs count, and kernels post to them: without a GPU a thread plays the kernel.
-begin=fences profile=p5
+begin=put profile=p5
 [ -z "${WSH_LIBFABRIC:-}" ] || begin=nic-counts profile=p5en
 [ -z "${WSH_TEST_LONG:-}" ] || begin=machine
 run_job 800 "$script" --emulate $profile --pes 2 --from $begin "$top_builddir" "$report"
@@ -36,6 +36,23 @@ for step in nic-counts gda; do
 done
 tap_check "the report has commands, output and the word emulated" \
     sh -c "grep -q '^\\$ .*alltoall_latency' '$report' && grep -q '^exit status 0' '$report' && grep -q '^EMULATED' '$report'"
+# shellcheck disable=SC2016
+run_job 20 python3 -c '
+import json, re, sys, xml.dom.minidom
+data, page = json.load(open(sys.argv[1] + ".json")), open(sys.argv[1] + ".html").read()
+assert data["emulated"] == sys.argv[2] and "EMULATED" in data["note"] and all(s["verdict"] != "surprise" for s in data["steps"])
+assert all(run["emulated"] == sys.argv[2] and run["rows"] for run in data["runs"])
+plots = {re.match("[a-z]*", title)[0]: plot for title, plot in re.findall("<svg [^>]*aria-label=\"([^\"]*)(\".*?</svg>)", page)}
+assert {"put", "alltoall", "jacobi", "experts"} <= set(plots), plots.keys()
+for plot in re.findall("<svg .*?</svg>", page):
+    xml.dom.minidom.parseString(plot)
+    assert ">EMULATED" in plot and "(emulated)" in plot
+assert "EMULATED device" in page and "put_signal" in plots["put"]
+' "$report" $profile
+tap_check "one JSON and one page: put, alltoall, Jacobi and experts have plots, each says that it is emulated" test "$status" = 0
+[ "$status" = 0 ] || tap_comment "$err"
+run_job 20 "$top_srcdir/perftest/plot" --text "$report.json"
+tap_check "plot draws that JSON" sh -c "[ $status = 0 ] && grep -q '^# jacobi_host iteration ' '$out'"
 
 # A provider that lists nothing is a surprise.
 mkdir "$tap_dir/bin"
@@ -43,5 +60,5 @@ printf '#!/bin/sh\nexit 1\n' >"$tap_dir/bin/fi_info"
 chmod +x "$tap_dir/bin/fi_info"
 run_job 60 env WSH_LIBFABRIC= "PATH=$tap_dir/bin:$PATH" "$script" --emulate p5 --from devices "$top_builddir" "$report"
 tap_check "a surprise ends it with status 1, what was expected, seen, and what to look at" \
-    sh -c "[ $status = 1 ] && grep -q '^   surprise: 0 domains' '$out' && grep -q '^stopped at step devices: look at .*fi_info' '$out'"
+    sh -c "[ $status = 1 ] && [ -s '$report.html' ] && grep -q '^   surprise: 0 domains' '$out' && grep -q '^stopped at step devices: look at .*fi_info' '$out'"
 tap_done
