@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Says which settings are taken under another library's name, and why others of NVSHMEM's and libfabric's are not needed. */
+/* Says which settings are taken by another name, and why others of NVSHMEM's and libfabric's are not needed. */
 #include "base/env/env.h"
 
 #include "base/env/secure.h"
