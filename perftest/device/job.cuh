@@ -47,21 +47,21 @@ static void dev_sync()
 }
 
 /* 0, or -1 without room. */
-static int dev_job_open(struct dev_job *job)
+static inline int dev_job_open(struct dev_job *job)
 {
     job->figures = (double *)perf_malloc(sizeof *job->figures * DEV_FIGURES * job->npes);
     dev_cuda(cudaMalloc(&job->mine, sizeof *job->mine * DEV_FIGURES), "cudaMalloc");
     return job->figures ? 0 : -1;
 }
 
-static void dev_job_close(struct dev_job *job)
+static inline void dev_job_close(struct dev_job *job)
 {
     perf_free(job->figures);
     cudaFree(job->mine);
 }
 
 /* Every PE's `count` figures, for all: gathered[pe * DEV_FIGURES + i]. */
-static void dev_exchange(struct dev_job *job, const double *figures, int count, double *gathered)
+static inline void dev_exchange(struct dev_job *job, const double *figures, int count, double *gathered)
 {
     dev_sync();
     dev_cuda(cudaMemcpy(job->mine, figures, count * sizeof *figures, cudaMemcpyHostToDevice),
