@@ -38,11 +38,21 @@ static void *zeroed(size_t len)
     return memory ? memset(memory, 0, len) : nullptr;
 }
 
-int queue_memory_open(struct queue_memory *memory, uint32_t n)
+const char *queue_lacks(enum queue_where where)
+{
+    return where == QUEUE_PINNED ? nullptr : "CPU threads have no such memory; queue_gpu has";
+}
+
+int queue_memory_open(struct queue_memory *memory, uint32_t n, enum queue_where where)
 {
     *memory = queue_memory{(struct wsh_ring *)zeroed(n * sizeof(struct wsh_ring)),
-                           (struct wsh_ring_heads *)zeroed(sizeof(struct wsh_ring_heads)), n, n,
-                           (struct queue_flag *)zeroed(sizeof(struct queue_flag))};
+                           (struct wsh_ring_heads *)zeroed(sizeof(struct wsh_ring_heads)),
+                           n,
+                           n,
+                           (struct queue_flag *)zeroed(sizeof(struct queue_flag)),
+                           where,
+                           nullptr,
+                           nullptr};
     if (memory->ring && memory->heads && memory->flag)
         return 0;
     queue_memory_close(memory);

@@ -2,6 +2,8 @@
 /* Producers that are lanes of a kernel, with rings in pinned memory. */
 #include "perftest/proxy/push.cuh"
 
+#include "perftest/proxy/gpu_memory.cuh"
+
 #include <cstdio>
 #include <cstring>
 #include <cuda_runtime.h>
@@ -38,18 +40,10 @@ const char *queue_producers(const char **why)
     return status ? nullptr : name;
 }
 
-static void *pinned(size_t len)
+int queue_memory_open(struct queue_memory *memory, uint32_t n, enum queue_where where)
 {
-    void *memory = nullptr;
-
-    return cudaHostAlloc(&memory, len, cudaHostAllocPortable | cudaHostAllocMapped) ? nullptr : memset(memory, 0, len);
-}
-
-int queue_memory_open(struct queue_memory *memory, uint32_t n)
-{
-    *memory = queue_memory{(struct wsh_ring *)pinned(n * sizeof(struct wsh_ring)), nullptr, n, n,
-                           (struct queue_flag *)pinned(sizeof(struct queue_flag))};
-    if (memory->ring && memory->flag && !cudaMalloc(&memory->heads, sizeof *memory->heads) &&
+    *memory = queue_memory{nullptr, nullptr, n, n, nullptr, where, nullptr, nullptr};
+    if (!queue_rings_alloc(memory) && !cudaMalloc(&memory->heads, sizeof *memory->heads) &&
         !cudaMemset(memory->heads, 0, sizeof *memory->heads) && !cudaDeviceSynchronize())
         return 0;
     queue_memory_close(memory);
@@ -59,20 +53,22 @@ int queue_memory_open(struct queue_memory *memory, uint32_t n)
 void queue_memory_close(struct queue_memory *memory)
 {
     cudaFree(memory->heads);
-    cudaFreeHost(memory->ring);
-    cudaFreeHost(memory->flag);
+    queue_rings_free(memory);
 }
 
 double queue_run(const struct queue_memory *memory, const struct queue_work *work)
 {
     unsigned blocks = (work->producers + work->block - 1) / work->block;
+    struct queue_memory theirs = *memory;
     unsigned long long *longest = nullptr, ns = 0;
     cudaError_t status = cudaMalloc(&longest, sizeof *longest);
 
     if (!status)
         status = cudaMemset(longest, 0, sizeof *longest);
+    theirs.ring = (struct wsh_ring *)memory->theirs;
+    theirs.flag = (struct queue_flag *)(memory->theirs + memory->n * sizeof *memory->ring);
     if (!status) {
-        queue_kernel<<<blocks, work->block>>>(*memory, *work, longest);
+        queue_kernel<<<blocks, work->block>>>(theirs, *work, longest);
         status = cudaMemcpy(&ns, longest, sizeof ns, cudaMemcpyDeviceToHost);
     }
     cudaFree(longest);

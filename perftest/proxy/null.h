@@ -28,6 +28,12 @@ struct null_job *null_open(const struct queue_memory *memory, unsigned threads, 
                            size_t heap_len, bool efa);
 void null_close(struct null_job *job);
 
+/*
+ * Records that are no write, at most a quiet of each thread after a put, and puts that the transport cuts: there the
+ * number of writes is not that of records.
+ */
+void null_expect(struct null_job *job, bool quiets, bool cuts);
+
 /* Where the targets of a work lie: heap_len bytes, then a word for atomics. */
 uint64_t null_heap(const struct null_job *job);
 

@@ -15,10 +15,13 @@ static const char head[] =
     "  drain        ns of a proxy thread for a record that waits in its ring (nobody pushes meanwhile)\n"
     "  drain_zero_copy  the same for zero-copy puts, which carry an address instead of the payload\n"
     "  drain_efa    the same through the efa transport, as row efa\n"
+    "  push, push_zero_copy  ns of a producer for a record, into rings with room that nobody empties "
+    "meanwhile\n"
     "  put          puts a second, pushed and taken at the same time\n"
     "  zero_copy    the same of zero-copy puts\n"
     "  efa          the same through the efa transport, whose provider completes what it is given and moves "
     "nothing\n"
+    "  efa_blocking  the same with a quiet after each put: its time\n"
     "  flag         round trip of a word between producer and CPU, without a ring: the limit of ack\n"
     "  ack          round trip of a fetching addition through the proxy\n"
     "  quiet        what a quiet costs after so many puts\n";
@@ -37,7 +40,9 @@ static const struct perf_option own[] = {
      .help = "rings of each proxy thread, at most 16 of all together"},
     {0, "pes", "N", PERF_COUNT, AT(n_pes), .least = 1, .most = 1 << 16,
      .help = "PEs to which puts go in turn"},
-    {0, "nics", "N", PERF_COUNT, AT(nics), .least = 1, .most = 4, .help = "NICs of rows efa"},
+    {0, "nics", "LIST", PERF_NUMBERS, AT(nics), .least = 1, .most = 4, .help = "NICs of rows efa"},
+    {0, "queue", "MEMORY", PERF_WORD, AT(memory), .words = "pinned,managed,gdr,all",
+     .help = "where the rings of a kernel lie: pinned, managed, gdr (the GPU's, by GDRCopy) or all, in turn"},
     {0, "trips", "N", PERF_COUNT, AT(trips), .least = 1, .most = 1 << 30,
      .help = "round trips or quiets of a sample"},
     {.name = NULL}};
@@ -70,12 +75,16 @@ static const struct perf_defaults defaults = {.list = "8,256,4096",
 static int options_check(const struct queue_options *o, char *error)
 {
     static const char *const rows[] = {
-        "drain", "drain_zero_copy", "drain_efa", "put", "zero_copy", "efa", "flag", "ack", "quiet", NULL};
+        "drain", "drain_zero_copy", "drain_efa", "push", "push_zero_copy", "put", "zero_copy",
+        "efa",   "efa_blocking",    "flag",      "ack",  "quiet",          NULL};
 
     for (int i = 0; i < o->common.nsizes; i++)
-        if (o->common.sizes[i] > WSH_RING_PART) {
-            snprintf(error, PERF_ERROR_TEXT, "size %zu: a put has at most %d bytes here", o->common.sizes[i],
-                     WSH_RING_PART);
+        if (o->common.sizes[i] > WSH_RING_PART &&
+            (o->common.sizes[i] > QUEUE_LONGEST || o->common.sizes[i] & (o->common.sizes[i] - 1))) {
+            snprintf(
+                error, PERF_ERROR_TEXT,
+                "size %zu: a put has at most %d bytes here, a zero-copy one also a power of two up to %d",
+                o->common.sizes[i], WSH_RING_PART, QUEUE_LONGEST);
             return -1;
         }
     for (int i = 0; i < o->threads.n; i++)
@@ -97,7 +106,7 @@ int queue_options_parse(struct queue_options *o, int argc, char **argv)
                                 .rings = 2,
                                 .block = 1,
                                 .n_pes = 64,
-                                .nics = 1,
+                                .nics = {1, {1}},
                                 .trips = 1000};
     if (perf_options_parse(&o->common, &defaults, argc, argv, error) || options_check(o, error)) {
         perf_complain("%s", error);

@@ -5,14 +5,16 @@
 
 #include "perftest/common/options.h"
 
+enum { QUEUE_LONGEST = 8 << 20 }; /* bytes of a zero-copy put */
+
 struct queue_options {
     struct perf_options common; /* batch: puts of one sample, all producers together */
-    struct perf_numbers threads, producers, outstanding;
-    long rings; /* of each proxy thread */
-    long block; /* producers that share a ring */
+    struct perf_numbers threads, producers, outstanding, nics; /* nics: of the efa transport */
+    long rings;                                                /* of each proxy thread */
+    long block;                                                /* producers that share a ring */
     long n_pes;
-    long nics;  /* of the efa transport */
-    long trips; /* round trips, quiets of one sample */
+    long trips;  /* round trips, quiets of one sample */
+    long memory; /* enum queue_where; QUEUE_MEMORIES: each in turn */
 };
 
 /* 0; -1 after one line; 1: the help was printed. */

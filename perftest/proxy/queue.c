@@ -12,9 +12,12 @@
 #include <sched.h>
 #include <time.h>
 
-enum { HEAP = 1 << 20 };
+enum { HEAP = 2 * QUEUE_LONGEST };
+
+static const char *const memories[QUEUE_MEMORIES] = {"pinned", "managed", "gdr"};
 
 static struct queue_options opts;
+static enum queue_where where; /* of the rings, now */
 static struct perf_report report;
 static bool failed;
 static int row_number, n_rows;
@@ -24,8 +27,8 @@ struct bench {
     struct queue_memory memory;
     struct null_job *null;
     struct queue_work work;
-    unsigned threads;
-    bool rates; /* the row is about records a second */
+    unsigned threads, nics; /* nics: 0 without the efa transport */
+    bool rates;             /* the row is about records a second */
 };
 
 /* CPU time of this thread, in ns. */
@@ -47,7 +50,8 @@ static bool fail(const char *what)
 static bool bench_open(struct bench *b, unsigned threads, bool efa)
 {
     b->threads = threads;
-    if (queue_memory_open(&b->memory, opts.rings * threads))
+    b->nics = efa ? stub_nics : 0;
+    if (queue_memory_open(&b->memory, opts.rings * threads, where))
         return fail("no memory for the rings; ask for fewer (--rings)");
     b->memory.each = opts.rings;
     b->null = null_open(&b->memory, threads, opts.n_pes, HEAP, efa);
@@ -87,12 +91,15 @@ static void print_row(struct perf_report *r, const struct perf_row *row)
     const struct bench *b = row->own;
     struct null_figures figures = null_figures(b->null);
 
-    fprintf(r->table, "%-11s %7u %9u %6u %11u %12.1f %8.1f %8.1f ns ", row->op, b->threads, b->work.producers,
+    fprintf(r->table, "%-15s %7u %9u %6u %11u %12.1f %8.1f %8.1f ns ", row->op, b->threads, b->work.producers,
             b->work.len, b->work.outstanding, row->us.p50 * 1e3, row->us.min * 1e3, row->us.max * 1e3);
     if (b->rates)
         fprintf(r->table, " %8.2f M/s, %8.2f a thread", 1 / row->us.p50, 1 / row->us.p50 / b->threads);
     if (figures.doorbells)
-        fprintf(r->table, ", %.1f writes a doorbell", (double)figures.checked / (double)figures.doorbells);
+        fprintf(r->table, ", %.1f writes a doorbell, %u NICs",
+                (double)figures.checked / (double)figures.doorbells, b->nics);
+    if (where != QUEUE_PINNED)
+        fprintf(r->table, ", %s", memories[where]);
     fprintf(r->table, "  depth %llu, no room %llu\n", (unsigned long long)figures.depth,
             (unsigned long long)figures.refused);
 }
@@ -110,6 +117,9 @@ static void report_row(const struct bench *b, const char *name, double *samples)
     perf_row_add(&row, "outstanding", NULL, b->work.outstanding, 0, PERF_END);
     perf_row_add(&row, "depth", NULL, (double)figures.depth, 0, PERF_END);
     perf_row_add(&row, "no_room", NULL, (double)figures.refused, 0, PERF_END);
+    perf_row_add(&row, "nics", NULL, b->nics, 0, PERF_END);
+    row.fields[row.n_fields++] =
+        (struct perf_field){.name = "queue", .text = memories[where], .place = PERF_END};
     perf_report_row(&report, &row);
 }
 
@@ -124,6 +134,14 @@ static double drain_once(struct bench *b)
     if (!null_drain(b->null) || !null_is_idle(b->null))
         return -1;
     return (thread_now() - began) / b->work.producers / b->work.each;
+}
+
+/* ns of a producer; what it pushed is then taken. */
+static double push_once(struct bench *b)
+{
+    double ns = queue_run(&b->memory, &b->work);
+
+    return ns >= 0 && null_drain(b->null) && null_is_idle(b->null) ? ns : -1;
 }
 
 /* ns of all puts, until the last one is complete. */
@@ -191,19 +209,28 @@ static void row_measure(struct bench *b, const char *row, double (*once)(struct 
     report_row(b, row, samples);
 }
 
+/* A payload goes through the ring. */
+static bool size_fits(enum queue_what what, int s)
+{
+    return what != QUEUE_PUT || opts.common.sizes[s] <= WSH_RING_PART;
+}
+
 /* As many as fit into the rings of one thread, beside the padding at a ring's end; a producer for each ring. */
-static void drain_rows(const char *row, enum queue_what what, bool efa)
+static void drain_rows(const char *row, enum queue_what what, bool efa, double (*once)(struct bench *b))
 {
     for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, row); s++) {
         uint32_t len = (uint32_t)opts.common.sizes[s],
                  slots = what == QUEUE_ZERO_COPY ? 2 : (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
         struct bench b;
 
+        if (!size_fits(what, s))
+            continue;
         if (!bench_open(&b, 1, efa))
             return;
+        null_expect(b.null, false, stub_nics > 1);
         b.work = work_of(&b, what, opts.rings, (WSH_RING_PIECES - slots + 1) / slots, len);
         b.work.block = 1;
-        row_measure(&b, row, drain_once, true);
+        row_measure(&b, row, once, true);
         bench_close(&b);
     }
 }
@@ -221,12 +248,15 @@ static void running(struct bench *b, const char *row, double (*once)(struct benc
 static void put_rows(const char *row, enum queue_what what, unsigned threads, uint32_t producers, bool efa)
 {
     for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, row); s++) {
+        uint32_t puts = (uint32_t)(what == QUEUE_BLOCKING ? opts.trips : opts.common.batch / producers);
         struct bench b;
 
+        if (!size_fits(what, s))
+            continue;
         if (!bench_open(&b, threads, efa))
             return;
-        b.work = work_of(&b, what, producers, (uint32_t)opts.common.batch / producers,
-                         (uint32_t)opts.common.sizes[s]);
+        null_expect(b.null, what == QUEUE_BLOCKING, stub_nics > 1);
+        b.work = work_of(&b, what, producers, puts, (uint32_t)opts.common.sizes[s]);
         running(&b, row, put_once, true);
         bench_close(&b);
     }
@@ -268,35 +298,77 @@ static void quiet_rows(unsigned threads)
     }
 }
 
+/* Rows of the efa transport with each number of NICs. */
+static void efa_rows(unsigned threads, uint32_t producers)
+{
+    for (int n = 0; n < opts.nics.n; n++) {
+        stub_nics = (unsigned)opts.nics.value[n];
+        if (!threads)
+            drain_rows("drain_efa", QUEUE_ZERO_COPY, true, drain_once);
+        else {
+            put_rows("efa", QUEUE_ZERO_COPY, threads, producers, true);
+            put_rows("efa_blocking", QUEUE_BLOCKING, threads, producers, true);
+        }
+    }
+}
+
 static void all_rows(void)
 {
-    drain_rows("drain", QUEUE_PUT, false);
-    drain_rows("drain_zero_copy", QUEUE_ZERO_COPY, false);
-    drain_rows("drain_efa", QUEUE_ZERO_COPY, true);
+    drain_rows("drain", QUEUE_PUT, false, drain_once);
+    drain_rows("drain_zero_copy", QUEUE_ZERO_COPY, false, drain_once);
+    efa_rows(0, 0);
+    drain_rows("push", QUEUE_PUT, false, push_once);
+    drain_rows("push_zero_copy", QUEUE_ZERO_COPY, false, push_once);
     flag_row();
     for (int t = 0; t < opts.threads.n; t++) {
         for (int p = 0; p < opts.producers.n; p++) {
             put_rows("put", QUEUE_PUT, opts.threads.value[t], opts.producers.value[p], false);
             put_rows("zero_copy", QUEUE_ZERO_COPY, opts.threads.value[t], opts.producers.value[p], false);
-            put_rows("efa", QUEUE_ZERO_COPY, opts.threads.value[t], opts.producers.value[p], true);
+            efa_rows((unsigned)opts.threads.value[t], (uint32_t)opts.producers.value[p]);
             ack_row(opts.threads.value[t], opts.producers.value[p]);
         }
         quiet_rows(opts.threads.value[t]);
     }
 }
 
+/* Rows of a name, for each size that it has. */
+static int sized(const char *row, enum queue_what what)
+{
+    int n = 0;
+
+    for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, row); s++)
+        n += size_fits(what, s);
+    return n;
+}
+
 static int rows_count(void)
 {
-    int sizes = opts.common.nsizes, each = queue_options_want(&opts, "ack");
+    int each = queue_options_want(&opts, "ack") + sized("put", QUEUE_PUT) +
+               sized("zero_copy", QUEUE_ZERO_COPY) +
+               (sized("efa", QUEUE_ZERO_COPY) + sized("efa_blocking", QUEUE_BLOCKING)) * opts.nics.n;
 
-    each += (queue_options_want(&opts, "put") + queue_options_want(&opts, "zero_copy") +
-             queue_options_want(&opts, "efa")) *
-            sizes;
     each = each * opts.producers.n + (queue_options_want(&opts, "quiet") ? opts.outstanding.n : 0);
-    return each * opts.threads.n + queue_options_want(&opts, "flag") +
-           (queue_options_want(&opts, "drain") + queue_options_want(&opts, "drain_zero_copy") +
-            queue_options_want(&opts, "drain_efa")) *
-               sizes;
+    return each * opts.threads.n + queue_options_want(&opts, "flag") + sized("drain", QUEUE_PUT) +
+           sized("drain_zero_copy", QUEUE_ZERO_COPY) + sized("push", QUEUE_PUT) +
+           sized("push_zero_copy", QUEUE_ZERO_COPY) + sized("drain_efa", QUEUE_ZERO_COPY) * opts.nics.n;
+}
+
+/* All rows with rings in each memory that was asked for; of one that is not here a line. */
+static void all_memories(void)
+{
+    enum queue_where first = opts.memory == QUEUE_MEMORIES ? 0 : (enum queue_where)opts.memory;
+
+    for (where = first; where < QUEUE_MEMORIES && (where == first || opts.memory == QUEUE_MEMORIES);
+         where++) {
+        const char *why = queue_lacks(where);
+
+        if (!why)
+            all_rows();
+        else if (report.table)
+            fprintf(report.table, "# rings in %s memory: lacks: %s\n", memories[where], why);
+        else
+            perf_complain("rings in %s memory: lacks: %s", memories[where], why);
+    }
 }
 
 static int report_open(const char *producers)
@@ -317,7 +389,7 @@ static int report_open(const char *producers)
     if (report.table)
         fprintf(report.table,
                 "# queue: producers are %s; %ld rings a proxy thread, %ld producers a ring\n"
-                "#row        threads producers  bytes outstanding  median ns/op     min      max\n",
+                "#row            threads producers  bytes outstanding  median ns/op     min      max\n",
                 producers, opts.rings, opts.block);
     return 0;
 }
@@ -333,7 +405,7 @@ int main(int argc, char **argv)
         return status < 0 ? PERF_USAGE : PERF_OK;
     if (opts.common.note)
         perf_complain("note: %s", opts.common.note);
-    stub_nics = (unsigned)opts.nics;
+    stub_nics = (unsigned)opts.nics.value[0];
     producers = queue_producers(&why);
     if (!producers) {
         perf_complain("skip: no GPU: %s", why);
@@ -342,7 +414,7 @@ int main(int argc, char **argv)
     if (report_open(producers))
         return PERF_USAGE;
     n_rows = rows_count();
-    all_rows();
+    all_memories();
     perf_progress(0, 0, "the end");
     return perf_report_close(&report) || failed ? PERF_FAILED : PERF_OK;
 }
