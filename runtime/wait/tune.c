@@ -21,7 +21,7 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
 {
     bool oversubscribed = local_pes > n_cores;
 
-    job->tuning.spins = !oversubscribed ? SPINS : job->network ? 0 : 20;
+    job->tuning.spins = !oversubscribed ? SPINS : job->network ? 0 : 4;
     job->tuning.polls = oversubscribed || job->network ? 0 : POLLS;
     job->tuning.stays = oversubscribed || job->network ? 0 : STAYS;
     job->tuning.cores = n_cores;

@@ -198,12 +198,16 @@ static bool waiter_stays(struct waiter *waiter, unsigned tries)
     return false;
 }
 
-/* Reads the clock often at first, to find out whether yields take long: each lasts a turn of all other work. */
+/*
+ * Reads the clock often at first, to find out whether yields take long: each lasts a turn of all other work. Not before
+ * the first one: where the peer waits for this core alone, no other follows.
+ */
 static bool is_time_for_clock(struct waiter *waiter)
 {
-    unsigned rounds = ++waiter->rounds;
+    unsigned before = waiter->rounds++;
 
-    return rounds % CLOCK_EVERY == 0 || (rounds < CLOCK_EVERY && !(rounds & (rounds - 1))) || waiter->late ||
+    return waiter->rounds % CLOCK_EVERY == 0 ||
+           (before && before < CLOCK_EVERY && !(before & (before - 1))) || waiter->late ||
            many_a_core(waiter->job);
 }
 
