@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What signal_wait_until costs in a kernel beside poll loops as programs write them: 1, 32 and 1,024 threads of a block,
- * each on its own word or all on one. The writes are those of another SM, as relaxed and as far as the L2 as those of a
- * NIC. One PE: it needs no launcher.
+ * What signal_wait_until costs in a kernel beside poll loops as programs write them: 1, 32 and 1,024 threads of a
+ * block, each on its own word or all on one. The writes are those of another SM, as relaxed and as far as the L2 as
+ * those of a NIC. One PE: it needs no launcher.
  */
 #include "perftest/device/wait_kernels.cuh"
 
