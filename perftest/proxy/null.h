@@ -29,8 +29,8 @@ struct null_job *null_open(const struct queue_memory *memory, unsigned threads, 
 void null_close(struct null_job *job);
 
 /*
- * Records that are no write, at most a quiet of each thread after a put, and puts that the transport cuts: the number of
- * writes is then not that of records.
+ * Records that are no write, at most a quiet of each thread after a put, and puts that the transport cuts: the number
+ * of writes is then not that of records.
  */
 void null_expect(struct null_job *job, bool quiets, bool cuts);
 
