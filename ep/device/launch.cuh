@@ -42,6 +42,17 @@ static int ep_shared_refuse(size_t bytes)
                      bytes);
 }
 
+/* Lets the kernel have so much shared memory. Never less than before: other instances launch it too. */
+static cudaError_t ep_shared_allow(const void *kernel, size_t bytes)
+{
+    struct cudaFuncAttributes has;
+    cudaError_t status = cudaFuncGetAttributes(&has, kernel);
+
+    if (status || (size_t)has.maxDynamicSharedSizeBytes >= bytes)
+        return status;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+}
+
 /*
  * As many blocks of either kernel as are resident at once, while other PEs use the GPU too. With far peers an SM is
  * left free: what they have for this PE may be applied by a kernel of the library's.
@@ -53,8 +64,7 @@ static int ep_grid_most(const struct shmemx_ep *ep, int *most)
     int fits = 0;
 
     for (int i = 0; i < 2; i++) {
-        if (ep->shape.pushes &&
-            cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared))
+        if (ep->shape.pushes && ep_shared_allow(kernels[i], shared))
             return ep_shared_refuse(shared);
         if (shmemx_collective_launch_query_gridsize(kernels[i], dim3(EP_THREADS), NULL, shared, &fits))
             return 1;
