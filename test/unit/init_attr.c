@@ -40,8 +40,8 @@ static void refuses_arguments(void)
 {
     struct call call = {.attr = initial, .at = &call.attr};
 
-    call.flags = 8;
-    call.word = "flags 0x8";
+    call.flags = 16;
+    call.word = "flags 0x10";
     is_refused(&call);
     call.flags = SHMEMX_INIT_WITH_UNIQUEID | SHMEMX_INIT_WITH_MPI_COMM;
     call.word = "flags 0x3";
