@@ -11,7 +11,7 @@
 #include "sim/engine/map.h"
 #include "sim/options.h"
 #include "runtime/coll/request/state.h"
-#include "runtime/coll/rows.h"
+#include "sim/rows.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/wait.h"
 #include "transports/efa/srd/flow.h"
@@ -157,8 +157,8 @@ struct sim {
     struct {
         int across, down; /* hosts, as the algorithm sees them: down is 1 for a circle */
     } torus;
-    bool grid;                 /* of an alltoall by rows and columns */
-    struct wsh_coll_rows rows; /* of all teams */
+    bool grid;            /* of an alltoall by rows and columns */
+    struct sim_rows rows; /* of all teams */
     char **peer;
     sim_time now, debt; /* debt: of the CPU that runs, not yet waited for */
     struct sim_pe *running;

@@ -95,7 +95,7 @@ static void job_make(void)
 
 static void tables_make(void)
 {
-    if (wsh_coll_rows_make(&sim.rows, sim.n_pes, sim.set.per_host))
+    if (sim_rows_make(&sim.rows, sim.n_pes, sim.set.per_host))
         abort();
     sim.peer = take((size_t)sim.n_pes, sizeof *sim.peer);
     for (int pe = 0; pe < sim.n_pes; pe++) {
@@ -137,7 +137,7 @@ static void coll_make(struct sim_pe *pe)
 
     coll->ctx = (struct wsh_ctx){.job = &sim.job, .team = &pe->team, .n_pes = sim.n_pes, .world = true};
     coll->ctx.tctx[0] = &pe->ctx[1].base;
-    if (wsh_coll_rows_join(&sim.rows, &pe->team, coll, pe->heap, sim.peer))
+    if (sim_rows_join(&sim.rows, &pe->team, coll, pe->heap, sim.peer))
         abort();
     pe->requests = (struct wsh_requests){.ctx = coll->ctx, .ready = true};
     pthread_mutex_init(&pe->requests.lock, NULL);
@@ -194,7 +194,7 @@ void sim_close(void)
         pthread_mutex_init(&sim.pe[pe].requests.lock,
                            NULL); /* a fiber that a violation stopped may hold it */
         wsh_req_forget(&sim.pe[pe].team);
-        wsh_coll_rows_leave(&sim.pe[pe].coll);
+        sim_rows_leave(&sim.pe[pe].coll);
         free(sim.pe[pe].program);
         sim_map_clear(&sim.pe[pe].map);
     }
@@ -204,7 +204,7 @@ void sim_close(void)
     free(sim.pe);
     free(sim.rmem);
     free(sim.job.domain);
-    wsh_coll_rows_free(&sim.rows);
+    sim_rows_free(&sim.rows);
     free(sim.peer);
     free(sim.host);
     free(sim.nic);

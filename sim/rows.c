@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables for all members of a team in rows, and each member's place in them. */
-#include "runtime/coll/rows.h"
+#include "sim/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-int wsh_coll_rows_make(struct wsh_coll_rows *rows, int n_pes, int per_domain)
+int sim_rows_make(struct sim_rows *rows, int n_pes, int per_domain)
 {
     int n_domains = (n_pes + per_domain - 1) / per_domain;
     size_t offsets = (size_t)per_domain * (size_t)n_domains;
 
-    *rows = (struct wsh_coll_rows){n_pes, per_domain, n_domains, NULL, NULL, NULL};
+    *rows = (struct sim_rows){n_pes, per_domain, n_domains, NULL, NULL, NULL};
     rows->all = calloc(2 * (size_t)n_pes + offsets, sizeof *rows->all);
     if (!rows->all)
         return -ENOMEM;
@@ -24,14 +24,14 @@ int wsh_coll_rows_make(struct wsh_coll_rows *rows, int n_pes, int per_domain)
     return 0;
 }
 
-void wsh_coll_rows_free(struct wsh_coll_rows *rows)
+void sim_rows_free(struct sim_rows *rows)
 {
     free(rows->all);
-    *rows = (struct wsh_coll_rows){0};
+    *rows = (struct sim_rows){0};
 }
 
-int wsh_coll_rows_join(const struct wsh_coll_rows *rows, struct wsh_team *team, struct wsh_coll *coll,
-                       char *base, char **peer)
+int sim_rows_join(const struct sim_rows *rows, struct wsh_team *team, struct wsh_coll *coll, char *base,
+                  char **peer)
 {
     int me = team->my_pe, n = rows->n_pes, first;
 
@@ -51,7 +51,7 @@ int wsh_coll_rows_join(const struct wsh_coll_rows *rows, struct wsh_team *team, 
     return wsh_coll_settle(team, coll, rows->n_domains == 1 || n % rows->per_domain == 0, true);
 }
 
-void wsh_coll_rows_leave(struct wsh_coll *coll)
+void sim_rows_leave(struct wsh_coll *coll)
 {
     wsh_steps_free(&coll->steps);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A member that joins the tables of a team in rows has what it would have found by itself. */
-#include "runtime/coll/rows.h"
+#include "sim/rows.h"
 
 #include "runtime/job/job.h"
 #include "test/common/unit.h"
@@ -57,21 +57,21 @@ static void members_compare(const struct wsh_coll *found, const struct wsh_coll 
 
 static void team_try(int n, int per_domain)
 {
-    struct wsh_coll_rows rows;
+    struct sim_rows rows;
 
-    CU_ASSERT_FATAL(wsh_coll_rows_make(&rows, n, per_domain) == 0);
+    CU_ASSERT_FATAL(sim_rows_make(&rows, n, per_domain) == 0);
     for (int me = 0; me < n; me++) {
         struct wsh_team alone = {.job = &job, .my_pe = me, .n_pes = n, .members = numbers}, team = alone;
         struct wsh_coll coll = {0};
 
         CU_ASSERT_FATAL(wsh_coll_prepare(&alone) == 0);
-        CU_ASSERT_FATAL(wsh_coll_rows_join(&rows, &team, &coll, NULL, NULL) == 0);
+        CU_ASSERT_FATAL(sim_rows_join(&rows, &team, &coll, NULL, NULL) == 0);
         CU_ASSERT(team.coll == &coll);
         members_compare(alone.coll, &coll, n, n % per_domain == 0);
-        wsh_coll_rows_leave(&coll);
+        sim_rows_leave(&coll);
         wsh_coll_close(&alone);
     }
-    wsh_coll_rows_free(&rows);
+    sim_rows_free(&rows);
 }
 
 static void members_join_what_they_would_find(void)
