@@ -132,8 +132,9 @@ static int condition_may_hold(struct wsh_srd_rx_flow *rx_flow, const struct wsh_
 {
     if (wsh_srd_before(rx_flow->applied, wsh_srd_widen(rx_flow->applied, stamp->after)))
         return 0;
-    return stamp->condition_count ? group_complete(rx_flow, stamp->condition_group, stamp->condition_count)
-                                  : 1;
+    if (!stamp->condition_count)
+        return 1;
+    return group_complete(rx_flow, stamp->condition_group, stamp->condition_count);
 }
 
 static bool condition_holds(const struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_stamp *stamp)
