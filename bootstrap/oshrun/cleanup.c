@@ -109,14 +109,19 @@ static void folder_empty(int fd)
     closedir(dir);
 }
 
+/* A PE that has just been killed may still make a file: then once more, for up to a second. */
 void wsh_tmpdir_remove(const char *path)
 {
-    int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    for (int i = 0; i < 1000; i++) {
+        int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 
-    if (fd < 0)
-        return;
-    folder_empty(fd);
-    rmdir(path);
+        if (fd < 0)
+            return;
+        folder_empty(fd);
+        if (!rmdir(path) || (errno != ENOTEMPTY && errno != EEXIST))
+            return;
+        usleep(1000);
+    }
 }
 
 /* With the host's name: where several hosts share the folder above, locks may be those of one host. */
