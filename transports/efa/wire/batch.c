@@ -95,6 +95,19 @@ static const char *name_of(const struct wsh_efa_req *req)
     return names[req->kind];
 }
 
+#define WSH_EFA_RETRY_S \
+    0.01 /* seconds between tries for a PE that has left: each may be a connection that is refused */
+
+/* Nothing else is under way to that peer: is it gone? */
+static int held_refused(struct wsh_efa_set *set, int pe)
+{
+    struct wsh_efa_peer *peer = &set->peers[pe];
+
+    if (set->by_sockets && peer->posted == 1 && set->has_left && set->has_left(set->core, pe))
+        peer->retry_at = wsh_efa_now() + WSH_EFA_RETRY_S;
+    return -EAGAIN;
+}
+
 /* Gives what the rail holds. An error that is not for want of room was logged, and ends the job. */
 static int push_held(struct wsh_efa_set *set, unsigned index, bool more)
 {
@@ -104,11 +117,13 @@ static int push_held(struct wsh_efa_set *set, unsigned index, bool more)
 
     if (!req)
         return 0;
+    if (wsh_unlikely(set->peers[req->pe].retry_at) && wsh_efa_now() < set->peers[req->pe].retry_at)
+        return -EAGAIN;
     more = more && rail->batched + 1 < WSH_EFA_BATCH;
     rc = wsh_efa_post_check(set, index, req->pe, name_of(req),
                             give_req(set, req, index, rail->held_imm, more ? FI_MORE : 0));
     if (rc)
-        return rc;
+        return rc == -EAGAIN ? held_refused(set, req->pe) : rc;
     rail->held = NULL;
     rail->batched = more ? rail->batched + 1 : 0;
     set->n_held--;
@@ -125,9 +140,13 @@ ssize_t wsh_efa_batch_post(struct wsh_efa_set *set, struct wsh_efa_req *req, uns
 {
     struct wsh_efa_rail *rail = &set->rail[index];
     bool hold = set->batching && rail->taken < rail->depth && can_hold(req);
+    const struct wsh_efa_req *before = rail->held;
+    int rc = push_held(set, index, hold);
 
-    if (push_held(set, index, hold))
+    /* What is held for one peer waits for that alone: no other need wait for a process that is gone. */
+    if (rc && (rc != -EAGAIN || before->pe == req->pe))
         return -FI_EAGAIN;
+    hold = hold && !rc;
     if (!hold)
         return give_req(set, req, index, imm, 0);
     rail->held = req;
