@@ -15,12 +15,20 @@ Output = collections.namedtuple("Output", "status text rows")
 EMULATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "emulator", "efa-emulate")
 
 
-class Report:
-    """One file; verdicts go to the terminal too. Keeps verdicts of steps, and what programs measured."""
+class Interrupted(Exception):
+    """By a signal, whose number it has."""
 
-    def __init__(self, path):
-        self.path, self.steps, self.runs = path, [], []
-        self.file = open(path, "w", encoding="utf-8", errors="replace")
+
+class Report:
+    """
+    One file; verdicts go to the terminal too. Keeps verdicts of steps, and what programs measured; `data`: what an
+    earlier run has written, whose report goes on.
+    """
+
+    def __init__(self, path, data=None):
+        self.path = path
+        self.steps, self.runs = (data["steps"], data["runs"]) if data else ([], [])
+        self.file = open(path, "a" if data else "w", encoding="utf-8", errors="replace")
 
     def write(self, line):
         print(line, flush=True)
@@ -107,9 +115,13 @@ class Job:
         try:
             text = child.communicate(timeout=seconds)[0].decode(errors="replace")
             status = child.returncode
-        except subprocess.TimeoutExpired:
+        except (subprocess.TimeoutExpired, Interrupted) as why:
             os.killpg(child.pid, signal.SIGTERM)  # oshrun ends its PEs
-            text = child.communicate()[0].decode(errors="replace") + f"no end within {seconds} s\n"
+            text = child.communicate()[0].decode(errors="replace")
+            if isinstance(why, Interrupted):
+                self.report.detail(text)
+                raise
+            text += f"no end within {seconds} s\n"
             status = 124
         self.report.detail(text)
         self.report.detail(f"exit status {status}")

@@ -14,11 +14,55 @@ report=$tap_dir/report
 
 run_job 10 "$script" --list
 tap_check "sixteen steps, each with what it expects" test "$(grep -c ' expected: ' "$out")" = 16
-for bad in "--hosts a" "--from nowhere" "--pes 0" "--hosts a,b --emulate p5"; do
+# refused WORDS…: one line, exit status 2
+refused()
+{
+    run_job 10 "$script" "$@"
+    tap_check "$(echo "$*" | sed "s|$tap_dir|TMP|g"): one line, exit status 2" \
+        sh -c "[ $status = 2 ] && [ \$(grep -c '^efa-first-day: error: ' '$err') = 1 ] && ! grep -q Traceback '$err'"
+}
+for bad in "--hosts a" "--from nowhere" "--pes 0" "--hosts a,b --emulate p5" "--emulate p7"; do
     # shellcheck disable=SC2086
-    run_job 10 "$script" $bad "$top_builddir" "$report"
-    tap_check "$bad: one line, exit status 2" sh -c "[ $status = 2 ] && [ \$(grep -c '^efa-first-day: error: ' '$err') = 1 ]"
+    refused $bad "$top_builddir" "$report"
 done
+refused "$top_builddir" "$tap_dir"
+refused "$top_builddir" "$tap_dir/missing/report"
+
+# A folder whose jobs end at once, or, in alltoall, stay until they are ended; without tests it is refused.
+stub=$tap_dir/stub
+mkdir -p "$stub/test/mp"
+cat >"$stub/oshrun" <<'END'
+#!/bin/sh
+case $*:${STUB_STAYS:-} in *alltoall*:1) exec sleep 100 ;; esac
+echo '{"program": "stub", "library": "", "npes": 2, "rows": [{"op": "row", "bytes": 8, "p50": 1.5, "p99": 2.5, "right": true}]}'
+END
+chmod +x "$stub/oshrun"
+refused --emulate p5 "$stub" "$report"
+touch "$stub/test/mp/hello"
+steps_of()
+{
+    python3 -c 'import json, sys
+data = json.load(open(sys.argv[1]))
+print(" ".join(step["step"] for step in data["steps"]), len({run["step"] for run in data["runs"]}))' "$report.json"
+}
+STUB_STAYS=1 "$script" --emulate p5 --from put "$stub" "$report" >"$tap_dir/stays" 2>&1 &
+pid=$!
+for _ in $(seq 100); do
+    grep -qs '^== alltoall' "$report" && break
+    sleep 0.1
+done
+kill -TERM "$pid"
+wait "$pid"
+status=$?
+tap_check "interrupted: status, line, figures of the steps before" \
+    sh -c "[ $status:'$(steps_of)' = '143:put 1' ] && grep -q '^interrupted in step alltoall: go on by --from alltoall' '$tap_dir/stays'"
+run_job 10 "$script" --emulate p5 --from alltoall "$stub" "$report"
+tap_check "--from goes on: figures of all steps in one JSON, both parts in one report" \
+    sh -c "[ $status:'$(steps_of)' = '0:put alltoall jacobi experts 4' ] && [ \$(grep -c '^begun ' '$report') = 2 ]"
+refused --emulate p5en --from alltoall "$stub" "$report"
+echo '{}' >"$report.json"
+refused --emulate p5 --from alltoall "$stub" "$report"
+rm -f "$report"*
 
 # With libfabric of 2026-08 (WSH_LIBFABRIC) NICs count, and kernels post to them: without a GPU a thread plays the kernel.
 begin=put profile=p5
@@ -55,6 +99,7 @@ run_job 20 "$top_srcdir/perftest/plot" --text "$report.json"
 tap_check "plot draws that JSON" sh -c "[ $status = 0 ] && grep -q '^# jacobi_host iteration ' '$out'"
 
 # A provider that lists nothing is a surprise.
+rm -f "$report"*
 mkdir "$tap_dir/bin"
 printf '#!/bin/sh\nexit 1\n' >"$tap_dir/bin/fi_info"
 chmod +x "$tap_dir/bin/fi_info"
