@@ -47,6 +47,7 @@ said()
             NVSHMEM_DEBUG=*) ;; # SHMEM_DEBUG itself is set
             *-Taken*) grep -q " $name is taken as SHMEM_" "$err" || missing="$missing $name" ;;
             NVSHMEM*-Not*) grep -q " $name is not read: " "$err" || missing="$missing $name" ;;
+            FI_EFA_USE_DEVICE_RDMA=*) grep -q " $setting is not needed: " "$err" || missing="$missing $name" ;;
         esac
     done <"$tap_dir/rows"
     tap_check "each that is taken, or not read, has its line" test -z "$missing"
