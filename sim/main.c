@@ -54,6 +54,7 @@ static void json_print(const struct sim_call *call, double mean, size_t most, do
 {
     const struct sim_counts *c = &sim.counts;
     int rounds = sim.set.rounds;
+    double calls = (double)rounds * sim.n_full; /* of a PE */
 
     printf(
         "{\"simulated\": true, \"what\": \"%s\", \"pes\": %d, \"full\": %d, \"hosts\": %d, \"per_host\": %d, "
@@ -64,13 +65,17 @@ static void json_print(const struct sim_call *call, double mean, size_t most, do
         "\"engine_bytes_most\": %zu, \"window\": %u, \"nic_queue\": %u, \"completion_queue\": %u, "
         "\"receives\": %u, \"rnr\": %llu, \"refused\": %llu, \"deferred\": %u, \"events\": %llu, \"took_s\": "
         "%.2f, "
-        "\"resident_mib\": %.0f}\n",
+        "\"resident_mib\": %.0f, \"pe_messages\": %.2f, \"pe_credits\": %.2f, \"pe_bytes\": %.0f, "
+        "\"pe_least_messages\": %.2f, \"pe_least_bytes\": %.0f}\n",
         call->work->name, sim.n_pes, sim.n_full, sim.n_hosts, sim.set.per_host, sim.set.nics, call->len,
         rounds, (unsigned long long)sim.set.seed, call->us[rounds / 2], call->us[0], call->us[rounds - 1],
         (double)c->messages / rounds, (double)c->acks / rounds, (double)c->writes / rounds,
         (double)c->bytes / rounds, (double)c->locals / rounds, sim.pe[0].coll.area.len, mean, most,
         sim.window, c->nic_queue, c->cq, c->receives, (unsigned long long)c->rnr,
-        (unsigned long long)c->refused, c->deferred, (unsigned long long)c->events, took, resident_mib());
+        (unsigned long long)c->refused, c->deferred, (unsigned long long)c->events, took, resident_mib(),
+        (double)call->given.messages / calls, (double)call->given.credits / calls,
+        (double)call->given.bytes / calls, (double)call->given.least_messages / calls,
+        (double)call->given.least_bytes / calls);
 }
 
 static void table_print(const struct sim_call *call, double mean, size_t most, double took)

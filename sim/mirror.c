@@ -165,7 +165,7 @@ void sim_mirror_open(const struct sim_call *call)
         return;
     }
     if (!call->work->reflect)
-        refuse("of these calls alone: sync, barrier, alltoall, fcollect, decode, prefill");
+        refuse("of these calls alone: sync, barrier, alltoall, fcollect, decode, prefill, dispatch, combine");
     if (sim.n_pes % sim.set.per_host || call->len % 8)
         refuse("give hosts with equally many PEs, and blocks of a multiple of 8 bytes");
     torus_make(call);

@@ -16,6 +16,11 @@
       "of one machine on which all hosts are emulated; 0: a core for each PE")                        \
     X(sockets, int, "sockets", 0, 0, 1, "1: the library's choices of algorithms over sockets")        \
     X(len, size_t, "len", 8, 8, 1 << 30, "bytes: of a block, or of the whole array")                  \
+    X(tokens, int, "tokens", 8, 1, 4096, "of a PE in a call of expert parallelism")                   \
+    X(hidden, int, "hidden", 128, 128, 16384, "columns of a token's row, a multiple of 128")          \
+    X(fp8, int, "fp8", 0, 0, 1, "1: rows are dispatched as FP8")                                      \
+    X(nic_counts, int, "nic-counts", 0, 0, 1,                                                         \
+      "1: the NIC counts a counted put, which is one write; 0: a CPU of the target does")             \
     X(rounds, int, "rounds", 5, 1, 1 << 20, "calls")                                                  \
     X(seed, uint64_t, "seed", 1, 0, INT64_MAX, "of all that is random")                               \
     X(seeds, uint64_t, "seeds", 0, 0, INT64_MAX, "soak: so many seeds, each with a shape of its own") \
@@ -42,7 +47,7 @@ static void help_print(void)
            "Runs the library's own collectives and flow control in a simulated job.\n\n"
            "  --run WORDS      of: sync barrier broadcast fcollect collect alltoall reduce scan put bruck "
            "requests exchanges gpu-whole gpu-slices "
-           "decode prefill, with commas;\n"
+           "decode prefill dispatch combine, with commas;\n"
            "                   each is a run of its own, or, in a soak, all of them one program [barrier]\n"
            "  --algo WORD      another algorithm than choice.c has, of a sync: of the leaders "
            "(warpshmem-info --collectives)\n"
@@ -130,6 +135,10 @@ int sim_options_read(struct sim_options *set, int argc, char **argv)
             return 2;
         }
         i++;
+    }
+    if (set->hidden % 128) {
+        fprintf(stderr, "sim: --hidden %d: give a multiple of 128\n", set->hidden);
+        return 2;
     }
     if (set->window & (set->window - 1)) {
         fprintf(stderr, "sim: --window %u: give a power of two\n", set->window);

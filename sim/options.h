@@ -22,14 +22,20 @@ enum sim_mutant { SIM_NO_MUTANT, SIM_LOST, SIM_EARLY, SIM_WINDOW, SIM_MUTANTS };
     X(look, "look", 27, "CPU time of reading a line that another PE has written")                  \
     X(store, "store", 20, "CPU time of an operation on memory of the same host")                   \
     X(copy, "copy", 0.1, "CPU time of copying a byte")                                             \
+    X(sum, "sum", 0, "CPU time of adding a byte of a row of expert parallelism to others")         \
+    X(call, "call", 0, "CPU time of a call of expert parallelism beside its rows and the network") \
+    X(hand, "hand", 0, "until an operation is at the NIC, beside the CPU time: a kernel's")        \
+    X(show, "show", 0, "until a count that a CPU keeps is seen by who waits: a kernel")            \
     X(refuse, "rnr", 10000, "until a message for which no receive was posted comes again")         \
     X(turn, "turn", 2000, "CPU time of a change between PEs that share a core")
 
 struct sim_options {
     int pes, per_host, nics;
-    int full;    /* hosts; the others are mirrored; 0: all */
-    int sockets; /* choose algorithms as over sockets */
-    int cores;   /* of a machine on which all hosts are emulated; 0: every PE has its own */
+    int full;                /* hosts; the others are mirrored; 0: all */
+    int tokens, hidden, fp8; /* of expert parallelism */
+    int nic_counts;          /* NICs count counted puts; 0: a CPU of the target does */
+    int sockets;             /* choose algorithms as over sockets */
+    int cores;               /* of a machine on which all hosts are emulated; 0: every PE has its own */
     uint64_t seed, seeds;
     size_t len; /* bytes of a collective, of one PE */
     int rounds;

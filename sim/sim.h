@@ -61,6 +61,7 @@ struct sim_packet {
 struct sim_link {
     struct wsh_srd_link srd;
     uint32_t counted, acked; /* tallied writes of the peer, here */
+    uint32_t over;           /* there, counted by the NIC */
 };
 
 struct sim_out {
@@ -89,6 +90,12 @@ struct sim_ctx {
     uint16_t number;
 };
 
+/* What a PE has given to its NICs, and the least that its calls of expert parallelism need. */
+struct sim_tally {
+    uint64_t messages, credits, bytes; /* messages: writes too */
+    uint64_t least_messages, least_bytes;
+};
+
 struct sim_pe {
     int number, host;
     bool blocked, waking;
@@ -109,6 +116,7 @@ struct sim_pe {
     unsigned next_nic;
     size_t bytes; /* of the engine's state */
     sim_time entered;
+    struct sim_tally given, before; /* before the call that runs */
     const struct wsh_wait_why *why; /* of the wait that it is in */
     void *why_arg;
     uint64_t random;
@@ -214,6 +222,8 @@ void sim_post_fast(struct sim_op *op);
 
 /* tp.c */
 extern const struct wsh_tp_ops sim_tp_ops;
+/* A word of the PE counts 1 more after so long. */
+void sim_count_later(struct sim_pe *pe, char *word, double ns);
 void sim_store_event(const struct sim_event *event);
 
 /* Something is wrong: says so, once. */

@@ -12,6 +12,13 @@
 #define PPLX "pplx-garden, docs/fabric-lib"
 #define UCCL "uccl, ep/README"
 #define READ "undated, read by 2026-11"
+#define OWN "its own clock"
+PUBLISHED("decode", "DeepEP V2, EFA GDA", P5EN, "16/32", "fp8", "107/172-182", "137/234-244", "", OWN, "DeepEP V2",
+          "read 2026-11-27")
+PUBLISHED("decode", "DeepEP V2, EFA GDA", B200, "16/32", "fp8", "128/179", "173/283", "", OWN, "DeepEP V2",
+          "read 2026-11-27")
+PUBLISHED("decode", "DeepEP V2, EFA GDA", "p6-b300, EFA", "16/32", "fp8", "118/152", "160/271-293", "", OWN,
+          "DeepEP V2", "read 2026-11-27")
 PUBLISHED("decode", "DeepEP V2, EFA GDA", B200, "16", "fp8/bf16", "185.6/195.3", "199.4/197.5", "471.2/483.9",
           "both: slowest rank, one boundary", AWSOME, "2026-09-01, parts 2026-08-24")
 PUBLISHED("decode", "UCCL-EP", B200, "16", "fp8/bf16", "", "", "525.8/598.6", "slowest rank, one boundary",
@@ -62,6 +69,8 @@ PUBLISHED("prefill", "DeepEP V1, NVSHMEM 3.7", B200, "32", "fp8/bf16", "", "", "
 PUBLISHED("prefill", "DeepEP V2, EFA GDA", "2 x p6-b300, EFA", "16", "", "1036-1065", "", "",
           "expanded, 400 MB; 115-118 GB/s scale-out, 373-387 scale-up", "awsome-distributed-training#1234",
           READ)
+PUBLISHED("prefill", "DeepEP V2, EFA GDA", P5EN, "16", "fp8", "1503", "3187", "", "8192 tokens; its own clock",
+          "DeepEP V2", "read 2026-11-27")
 PUBLISHED("prefill", "pplx-garden", "EFA", "8/16/32/64/128", "", "1052/3197/4619/5334/5883",
           "1397/5379/8272/9779/10785", "", "128 PEs: run by AWS", PPLX, READ)
 PUBLISHED("prefill", "UCCL-EP", P5EN, "8", "", "500", "973", "", "320 and 319 GB/s", UCCL, READ)
@@ -81,3 +90,4 @@ PUBLISHED("prefill", "DeepEP V1", "H800, ConnectX-7", "8/16/32/64", "", "", "", 
 #undef PPLX
 #undef UCCL
 #undef READ
+#undef OWN

@@ -237,7 +237,7 @@ static void counts_take(struct sim_pe *pe, const struct sim_packet *packet)
     struct sim_link *link = sim_link_of(pe, packet->from);
     struct sim_packet *ack;
 
-    __atomic_fetch_add((uint64_t *)packet->word, 1, __ATOMIC_RELEASE);
+    sim_count_later(pe, packet->word, sim.set.show);
     if (++link->counted - link->acked < (sim.window + 1) / 2)
         return;
     link->acked = link->counted;
@@ -264,11 +264,22 @@ static void done_sub(struct sim_op *op)
         __atomic_fetch_sub(&op->done->left, 1, __ATOMIC_RELEASE);
 }
 
+/* Of a put that the NIC has counted: nothing comes back for it. */
+static void count_over(const struct sim_op *op)
+{
+    struct sim_link *link = sim_link_of(op->source, op->target);
+
+    if (wsh_srd_link_counted(&link->srd, ++link->over) < 0)
+        sim_violation("PE %d: more counted puts have ended than begun", op->source->number);
+}
+
 /* All segments have ended: the source may be reused, or the data of a read is here. */
 static void segment_end(struct sim_op *op)
 {
     struct sim_out *out = op->out;
 
+    if (op->counts && sim.set.nic_counts)
+        count_over(op);
     if (op->fast) {
         wsh_srd_put_ended(&out->ctx->srd, &out->srd, 1);
         done_sub(op);

@@ -56,16 +56,32 @@ static void packet_leave(struct sim_packet *packet, sim_time at)
     sim_events_add(start + flight_time(packet->from), SIM_ARRIVE, packet);
 }
 
+/* By the PE's program; the others are answers. */
+static bool is_given(const struct sim_packet *packet)
+{
+    return packet->kind == SIM_WRITE || packet->kind == SIM_READ || packet->kind == SIM_MESSAGE;
+}
+
+static void tally(const struct sim_packet *packet)
+{
+    struct sim_tally *given = &packet->from->given;
+
+    given->messages += is_given(packet);
+    given->credits += !is_given(packet);
+    given->bytes += is_given(packet) ? packet->len : 0;
+}
+
 void sim_net_send(struct sim_packet *packet)
 {
     unsigned turn = packet->from->next_nic++;
 
+    tally(packet);
     packet->nic_from = nic_of(packet->from, turn);
     if (!sim_in_full(packet->to))
         sim_mirror_packet(packet);
     packet->nic_to = nic_of(packet->to, turn);
     sim.counts.bytes += packet->len;
-    packet_leave(packet, sim.now + sim.debt);
+    packet_leave(packet, sim.now + sim.debt + (is_given(packet) ? (sim_time)(sim.set.hand * 1000) : 0));
 }
 
 /* Receives are posted for as many messages as have not been applied. */
@@ -125,7 +141,9 @@ static void write_land(struct sim_packet *packet)
         sim_mirror_land(op, at, packet->len);
     else
         memcpy(op->there + at, op->here + at, packet->len);
-    if (packet->grouped || packet->word) {
+    if (packet->word && sim.set.nic_counts) {
+        sim_count_later(packet->to, packet->word, 0);
+    } else if (packet->grouped || packet->word) {
         struct sim_packet *count = sim_packet_new(SIM_WRITE, packet->from, packet->to, 0);
 
         count->grouped = packet->grouped;

@@ -47,14 +47,31 @@ struct store {
     struct wsh_amo amo;
 };
 
-static void store_word(const struct wsh_rmem *rmem, char *word, const struct wsh_amo *amo)
+static void store_later(struct sim_pe *pe, char *word, const struct wsh_amo *amo, double ns)
 {
     struct store *store = malloc(sizeof *store);
 
     if (!store)
         abort();
-    *store = (struct store){&sim.pe[rmem->pe], word, *amo};
-    sim_events_add(sim.now + sim.debt + (sim_time)(sim.set.shared * 1000), SIM_STORE, store);
+    *store = (struct store){pe, word, *amo};
+    sim_events_add(sim.now + sim.debt + (sim_time)(ns * 1000), SIM_STORE, store);
+}
+
+static void store_word(const struct wsh_rmem *rmem, char *word, const struct wsh_amo *amo)
+{
+    store_later(&sim.pe[rmem->pe], word, amo, sim.set.shared);
+}
+
+void sim_count_later(struct sim_pe *pe, char *word, double ns)
+{
+    const struct wsh_amo one = {WSH_AMO_ADD, 8, 1, 0};
+
+    if (ns > 0) {
+        store_later(pe, word, &one, ns);
+        return;
+    }
+    amo_apply(word, &one);
+    sim_wake(pe, 0);
 }
 
 void sim_store_event(const struct sim_event *event)
@@ -197,7 +214,12 @@ static int tp_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off
 /* A counted put as one write. -ENOTSUP: it takes several. */
 static int net_put_tallied(struct sim_ctx *ctx, struct sim_op *op)
 {
-    op_cut(op);
+    if (sim.set.nic_counts) {
+        op->part = op->len;
+        op->srd.segments = 1;
+    } else {
+        op_cut(op);
+    }
     if (op->srd.segments != 1)
         return -ENOTSUP;
     op->counts = true;

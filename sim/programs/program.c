@@ -54,10 +54,23 @@ const char *sim_program_read(const struct sim_options *set, struct sim_call call
 }
 
 /* A PE enters. Times are those of calls that all have entered: the last one ends what the first one began. */
-static void call_enter(struct sim_call *call, const struct sim_pe *pe)
+static void call_enter(struct sim_call *call, struct sim_pe *pe)
 {
+    pe->before = pe->given;
     call->entered++;
     call->last_in = sim.host[pe->host].last_in = sim.now;
+}
+
+static void call_tally(struct sim_call *call, const struct sim_pe *pe)
+{
+    struct sim_tally *sum = &call->given;
+    const struct sim_tally *now = &pe->given, *before = &pe->before;
+
+    sum->messages += now->messages - before->messages;
+    sum->credits += now->credits - before->credits;
+    sum->bytes += now->bytes - before->bytes;
+    sum->least_messages += now->least_messages - before->least_messages;
+    sum->least_bytes += now->least_bytes - before->least_bytes;
 }
 
 /* Few hosts in full may drift apart, each in step with its like: a call's time is then that of the slowest host. */
@@ -78,6 +91,7 @@ static void call_leave(struct sim_call *call, int round, const struct sim_pe *pe
         sim_violation("%s, call %d: PE %d has left the call before all have entered", call->work->name, round,
                       pe->number);
     call->left++;
+    call_tally(call, pe);
     call_time(call, round, pe);
 }
 
@@ -99,6 +113,13 @@ static void works_end(struct sim_pe *pe)
             program.calls[i].work->end(pe);
 }
 
+static int prepare(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    int rc = call->work->prepare ? call->work->prepare(pe, round) : 0;
+
+    return rc || !call->work->prepare ? rc : wsh_sync(&pe->team, "what comes before a call");
+}
+
 static void pe_program(struct sim_pe *pe)
 {
     int rc = works_begin(pe);
@@ -110,8 +131,10 @@ static void pe_program(struct sim_pe *pe)
             if (sim.set.skew > 0)
                 sim_sleep(sim_below(&pe->random, (uint64_t)(sim.set.skew * 1000)));
             pe->round = (uint64_t)round;
+            rc = prepare(pe, call, (uint64_t)round);
             call_enter(call, pe);
-            rc = call->work->run(pe, call, (uint64_t)round);
+            if (!rc)
+                rc = call->work->run(pe, call, (uint64_t)round);
             sim_settle(); /* what it has copied last */
             call_leave(call, round, pe);
             sim.debt = 0;

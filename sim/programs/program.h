@@ -14,7 +14,8 @@ struct sim_call {
     size_t len;
     uint64_t entered, left; /* PEs */
     sim_time last_in;
-    double *us; /* [rounds] of the slowest PE, from the time at which all are in */
+    double *us;             /* [rounds] of the slowest PE, from the time at which all are in */
+    struct sim_tally given; /* in all calls, by the PEs in full */
 };
 
 struct sim_work {
@@ -25,15 +26,17 @@ struct sim_work {
     /* Of one that keeps something, one in a job: symmetric memory for it, what is done before and after the rounds. */
     size_t (*bytes)(const struct sim_options *set);
     int (*begin)(struct sim_pe *pe);
+    /* What comes before the call, which all PEs enter behind a sync. */
+    int (*prepare)(struct sim_pe *pe, uint64_t round);
     void (*end)(struct sim_pe *pe);
     const struct sim_reflect *reflect; /* of one that may run with few hosts in full */
 };
 
-extern const struct sim_work sim_gpu_whole, sim_gpu_slices; /* gpu_reduce.c */
-extern const struct sim_work sim_decode, sim_prefill;       /* ep.c */
-extern const struct sim_reflect sim_ep_reflect;             /* ep_mirror.c */
-extern const struct sim_work sim_bruck;                     /* bruck.c */
-extern const struct sim_work sim_requests, sim_exchanges;   /* requests.c */
+extern const struct sim_work sim_gpu_whole, sim_gpu_slices;                      /* gpu_reduce.c */
+extern const struct sim_work sim_decode, sim_prefill, sim_dispatch, sim_combine; /* ep.c */
+extern const struct sim_reflect sim_ep_reflect;                                  /* ep_mirror.c */
+extern const struct sim_work sim_bruck;                                          /* bruck.c */
+extern const struct sim_work sim_requests, sim_exchanges;                        /* requests.c */
 
 /* A block for each PE at src; what each PE had for this one, at dest: 0 or -EPROTO (printed). */
 void sim_work_fill_each(struct sim_pe *pe, const struct sim_call *call, uint64_t round);

@@ -289,6 +289,8 @@ const struct sim_work *const sim_works[] = {
     &sim_gpu_whole,
     &sim_gpu_slices,
     &sim_decode,
+    &sim_dispatch,
+    &sim_combine,
     &sim_prefill,
     NULL,
 };
