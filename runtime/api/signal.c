@@ -208,16 +208,11 @@ WSH_SHELL(uint64_t, signal_fetch, (const uint64_t *sig_addr))
     return signal_load(sig_addr);
 }
 
-/*
- * The word may change between the wait's look at it and ours: the value returned has to satisfy
- * too.
- */
 WSH_SHELL(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t cmp_value))
 {
     uint64_t seen;
     struct wsh_p2p word = {"shmem_signal_wait_until", sig_addr, 1, NULL, &cmp_value, false, WSH_WORD_U64,
                            (enum wsh_cmp)cmp};
-    struct wsh_p2p copy = word;
 
     if (wsh_unlikely(check_local("shmem_signal_wait_until: sig_addr", sig_addr) >= WSH_SEG_DEVICE))
         wsh_api_bad("shmem_signal_wait_until",
@@ -225,10 +220,6 @@ WSH_SHELL(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t c
                     "shmem_signal_fetch");
     if (wsh_unlikely((unsigned)cmp >= WSH_CMPS))
         wsh_api_bad("shmem_signal_wait_until", "cmp is none of SHMEM_CMP_EQ, NE, GT, GE, LT, LE");
-    copy.ivars = &seen;
-    do {
-        wsh_api_check("shmem_signal_wait_until", wsh_p2p_wait(&wsh_job, &word));
-        seen = signal_load(sig_addr);
-    } while (!wsh_p2p_test(&wsh_job, &copy));
+    wsh_api_check("shmem_signal_wait_until", wsh_p2p_wait_signal(&wsh_job, &word, &seen));
     return seen;
 }

@@ -66,6 +66,14 @@ static bool word_satisfies(const struct wsh_p2p *p2p, size_t i)
     return words_compare(p2p->word, p2p->cmp, word, value_of(p2p, p2p->every ? i : 0));
 }
 
+/* The same of a signal, whose value the caller wants. */
+static inline bool signal_satisfies(const struct wsh_p2p *p2p, uint64_t *seen)
+{
+    *seen = __atomic_load_n((const uint64_t *)p2p->ivars, __ATOMIC_ACQUIRE);
+    wsh_order_returns();
+    return words_compare(WSH_WORD_U64, p2p->cmp, *seen, *(const uint64_t *)p2p->values);
+}
+
 static bool in_set(const struct wsh_p2p *p2p, size_t i)
 {
     return !p2p->status || !p2p->status[i];
@@ -84,6 +92,7 @@ struct scan {
     const struct wsh_p2p *p2p;
     size_t first; /* all: words before it are satisfied; any: where the search begins */
     size_t index, n, *indices;
+    uint64_t seen; /* of a signal */
 };
 
 static int try_one(void *arg)
@@ -91,6 +100,13 @@ static int try_one(void *arg)
     const struct scan *scan = arg;
 
     return word_satisfies(scan->p2p, 0) ? 0 : -EAGAIN;
+}
+
+static int try_signal(void *arg)
+{
+    struct scan *scan = arg;
+
+    return signal_satisfies(scan->p2p, &scan->seen) ? 0 : -EAGAIN;
 }
 
 static int try_all(void *arg)
@@ -176,6 +192,18 @@ WSH_NO_ARRAYS int wsh_p2p_wait(struct wsh_job *job, const struct wsh_p2p *p2p)
     struct scan scan = {.p2p = p2p};
 
     return word_satisfies(p2p, 0) ? 0 : wait_for(job, try_one, &scan);
+}
+
+WSH_NO_ARRAYS int wsh_p2p_wait_signal(struct wsh_job *job, const struct wsh_p2p *p2p, uint64_t *seen)
+{
+    struct scan scan = {.p2p = p2p};
+    int rc;
+
+    if (signal_satisfies(p2p, seen))
+        return 0;
+    rc = wait_for(job, try_signal, &scan);
+    *seen = scan.seen;
+    return rc;
 }
 
 /* A test that fails serves peers, so that a loop of tests makes progress under SHMEM_PROGRESS=call too. */

@@ -40,6 +40,8 @@ struct wsh_p2p {
 /* One word (nelems, status and every are not read). The read that satisfies it is an acquire. */
 int wsh_p2p_wait(struct wsh_job *job, const struct wsh_p2p *p2p);
 bool wsh_p2p_test(struct wsh_job *job, const struct wsh_p2p *p2p);
+/* Of a word of WSH_WORD_U64: also the value that satisfied, since the word may change right afterwards. */
+int wsh_p2p_wait_signal(struct wsh_job *job, const struct wsh_p2p *p2p, uint64_t *seen);
 
 /*
  * All: an empty set is satisfied at once. Any: one satisfied index, searched fairly (not always from the first), or
