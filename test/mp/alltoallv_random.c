@@ -15,10 +15,11 @@
 
 #define PES 64
 #define BLOCK_MAX ((size_t)20000)
+#define LONG_BLOCK ((size_t)80000) /* with few PEs: more than cells take */
 #define GAP 0x33
 
 static char *dest, *symmetric, *private;
-static size_t room; /* of dest */
+static size_t block_max, room; /* bytes; of dest */
 static uint64_t call;
 
 /* One call at this PE, in elements of `width` bytes. */
@@ -181,7 +182,7 @@ static void one(const struct teams *teams, uint64_t *state, uint64_t *own)
 
     call++;
     ex.shape = (int)mp_random_below(state, 8);
-    ex.most = mp_random_below(state, mp_random_below(state, 4) ? 400 : BLOCK_MAX / 8);
+    ex.most = mp_random_below(state, mp_random_below(state, 4) ? 400 : block_max / 8);
     ex.packed = how & 1;
     ex.typed = how & 2;
     ex.align = how / 4 % 4 * 3;
@@ -201,6 +202,26 @@ static void one(const struct teams *teams, uint64_t *state, uint64_t *own)
     check(&ex);
 }
 
+/* Places that no size_t holds fit nowhere. */
+static void check_align(void)
+{
+    size_t counts[PES], offsets[PES], dest_counts[PES], dest_offsets[PES], need = 0;
+    int rc;
+
+    for (int i = 0; i < mp_npes; i++) {
+        counts[i] = 8;
+        offsets[i] = 8 * (size_t)i;
+    }
+    memset(dest, GAP, room);
+    shmem_sync_all();
+    rc = shmemx_alltoallvmem_packed_nelems(SHMEM_TEAM_WORLD, dest, dest_counts, dest_offsets, room, SIZE_MAX,
+                                           &need, private, counts, offsets);
+    mp_check((rc != 0) == (mp_npes > 1), "blocks SIZE_MAX bytes apart: result %d", rc);
+    mp_check(need == (mp_npes > 1 ? SIZE_MAX : 8), "blocks SIZE_MAX bytes apart: need %zu", need);
+    for (size_t i = mp_npes > 1 ? 0 : 8; i < room; i++)
+        mp_check(dest[i] == GAP, "blocks SIZE_MAX bytes apart: byte %zu is written", i);
+}
+
 int main(void)
 {
     uint64_t state = mp_seed(), own;
@@ -208,10 +229,12 @@ int main(void)
 
     mp_begin();
     own = mp_seed() + (uint64_t)mp_me * 7919 + 1;
-    room = (size_t)mp_npes * (BLOCK_MAX + 64);
+    block_max = mp_npes > 4 ? BLOCK_MAX : LONG_BLOCK;
+    room = (size_t)mp_npes * (block_max + 64);
     dest = mp_alloc(room);
     symmetric = mp_alloc(room);
     private = malloc(room);
+    check_align();
     teams_open(&teams);
     for (long i = 0; i < mp_rounds(mp_path_is("sockets") ? 10 : mp_path_is("local") ? 300 : 60, 10000); i++)
         one(&teams, &state, &own);

@@ -158,6 +158,11 @@ int wsh_coll_prepare(struct wsh_team *team)
     return rc;
 }
 
+static void area_widen(struct wsh_sync_area *area, const struct wsh_job *job, int n_pes)
+{
+    wsh_sync_area_widen(area, n_pes, job->n_domains > 1 && n_pes == job->n_pes);
+}
+
 void wsh_coll_attach(struct wsh_team *team, char *base, int unit)
 {
     struct wsh_coll *coll = team->coll;
@@ -167,7 +172,7 @@ void wsh_coll_attach(struct wsh_team *team, char *base, int unit)
     coll->unit = unit;
     coll->area = wsh_sync_area_of_job(job, team->n_pes);
     if (unit < 0)
-        wsh_sync_area_widen(&coll->area, team->n_pes);
+        area_widen(&coll->area, job, team->n_pes);
     for (int pe = 0; pe < team->n_pes; pe++)
         coll->peer[pe] = wsh_coll_map(team, base, coll->area.len, pe);
 }
@@ -187,7 +192,7 @@ int wsh_coll_open(struct wsh_team *team, int n_max)
     char *base;
     int rc;
 
-    wsh_sync_area_widen(&area, n_max);
+    area_widen(&area, team->job, n_max);
     base = wsh_heap_reserve(&team->job->heap, area.len, WSH_SYNC_AREA_LINE);
     rc = base ? wsh_coll_prepare(team) : -ENOMEM;
     if (!rc)

@@ -6,8 +6,12 @@
 
 #include "runtime/coll/algorithms/steps.h"
 
-#define CELLS_MAX 64  /* members up to which there are LL lines for blocks of an alltoallv */
-#define WIDE_CELL 512 /* bytes of one, in predefined teams */
+#define CELLS_MAX 64 /* members up to which there are cells for blocks of an alltoallv */
+/*
+ * Bytes of the cells for blocks of other hosts, all together. To copy so much takes about as long as what it saves:
+ * half a round trip, and two messages a pair. Two PEs have cells of 128 KiB.
+ */
+#define FAR_CELLS ((size_t)256 << 10)
 
 int wsh_sync_area_rounds(int n)
 {
@@ -48,24 +52,28 @@ static int rounds_count(int n_domains, bool exactly)
 }
 
 /*
- * Short blocks of an alltoallv come with their length, in LL lines of so many bytes; large teams have no room for that.
+ * Short blocks of an alltoallv come with their length, in cells of so many bytes; large teams have no room for that.
  * It is the last part.
  */
-static void exchange_place(struct wsh_sync_area *area, int n_pes, size_t line)
+static void exchange_place(struct wsh_sync_area *area, int n_pes, size_t cell)
 {
     size_t n = (size_t)n_pes, words = 2 * sizeof(uint64_t), most = n < CELLS_MAX ? n : CELLS_MAX;
-    size_t len = most * (words + line);
+    size_t len = most * (words + cell);
 
-    area->exchange_cell = n > CELLS_MAX ? 0 : line;
+    area->exchange_cell = n > CELLS_MAX ? 0 : cell;
     if (n > CELLS_MAX && n * words > len)
         len = n * words;
     area->exchange_len = (len + WSH_SYNC_AREA_LINE - 1) & ~(size_t)(WSH_SYNC_AREA_LINE - 1);
     area->len = area->exchange + 2 * area->exchange_len;
 }
 
-void wsh_sync_area_widen(struct wsh_sync_area *area, int n_pes)
+void wsh_sync_area_widen(struct wsh_sync_area *area, int n_pes, bool far)
 {
-    exchange_place(area, n_pes, WIDE_CELL);
+    size_t cell = WSH_EXCHANGE_NEAR;
+
+    if (far && n_pes <= CELLS_MAX)
+        cell = FAR_CELLS / (size_t)n_pes & ~(size_t)(WSH_SYNC_AREA_LINE - 1);
+    exchange_place(area, n_pes, cell);
 }
 
 /*

@@ -24,7 +24,8 @@
 #define WSH_REQ_WORDS_MAX \
     16 /* members up to which each has a word of its own in place of two of the counters */
 #define WSH_REQ_LINE_DATA (WSH_SYNC_AREA_LINE - 16)
-#define WSH_LL_ALIGN 16 /* of the data: no number needs more */
+#define WSH_EXCHANGE_NEAR 512 /* bytes of the longest block that takes a cell in the same memory */
+#define WSH_LL_ALIGN 16       /* of the data: no number needs more */
 #define WSH_SLOT_DATA (WSH_SYNC_AREA_LINE - WSH_LL_ALIGN)
 
 /* A flag and the data that it announces. */
@@ -55,7 +56,7 @@ struct wsh_sync_area {
     size_t requests; /* [WSH_REQ_SLOTS] of request_len each: nonblocking collectives, by their number */
     size_t
         exchange; /* [2] of exchange_len each: of an alltoallv, what each member has for this one: [n_pes] words of
-                        lengths, [n_pes] of places, [n_pes] LL lines of exchange_cell bytes */
+                        lengths, [n_pes] of places, [n_pes] cells of exchange_cell bytes */
     size_t request_len, request_head, exchange_len, exchange_cell;
     int sync_words, n_shown, n_lines, n_rounds;
     size_t len;
@@ -64,8 +65,11 @@ struct wsh_sync_area {
 /* The sync area of a team of n_pes members in at most n_domains memory domains; `apart`: in exactly so many. */
 struct wsh_sync_area wsh_sync_area_layout(int n_pes, int n_domains, bool apart);
 
-/* More room for blocks of an alltoallv, of a team whose sync area is not of the pool. */
-void wsh_sync_area_widen(struct wsh_sync_area *area, int n_pes);
+/*
+ * More room for blocks of an alltoallv, of a team whose sync area is not of the pool. `far`: some members reach each
+ * other by a network alone; only for the team of all PEs.
+ */
+void wsh_sync_area_widen(struct wsh_sync_area *area, int n_pes, bool far);
 
 /* Rounds of dissemination among n. */
 int wsh_sync_area_rounds(int n);

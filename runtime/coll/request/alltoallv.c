@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoallv. Each member tells each other how much it has for it, and short blocks come with that, into an LL line; for
- * a longer one the target then says where it belongs, and it is written there.
+ * Alltoallv. Each member tells each other how much it has for it, and short blocks come with that, into a cell; for a
+ * longer one the target says where it belongs, and it is written there.
  */
 #include "runtime/coll/request/phases.h"
 
 #include "base/log.h"
 #include "runtime/coll/request/send.h"
 
-#include <string.h>
+#include <stdint.h>
 
 #define VALUE_BITS 48
 #define VALUE_MASK ((UINT64_C(1) << VALUE_BITS) - 1)
 #define REFUSED VALUE_MASK /* in place of an offset */
 
-/* The word or LL line of this exchange that member `from` writes here; tables of words, then LL lines. */
+/* The word or cell of this exchange that member `from` writes here; tables of words, then cells. */
 static size_t table_at(const struct wsh_req *req, int table, int from)
 {
     const struct wsh_sync_area *area = &req->team->coll->area;
@@ -60,9 +60,13 @@ static void word_clear(const struct wsh_req *req, size_t off)
     __atomic_store_n((uint64_t *)(req->team->coll->base + off), 0, __ATOMIC_RELAXED);
 }
 
-static bool goes_by_cell(const struct wsh_req *req, size_t len)
+/* Both sides give the same answer. In the same memory a long block's place is known sooner than it is copied twice. */
+static bool goes_by_cell(const struct wsh_req *req, int member, size_t len)
 {
-    return len <= req->team->coll->area.exchange_cell;
+    const struct wsh_coll *coll = req->team->coll;
+    bool near = coll->domain[member] == coll->my_domain;
+
+    return len <= coll->area.exchange_cell && !(near && len > WSH_EXCHANGE_NEAR);
 }
 
 static size_t given_len(const struct wsh_req *req, int member)
@@ -93,14 +97,15 @@ static int counts_tell(struct wsh_req *req)
         int member = wsh_req_behind(req, req->k + 1);
         size_t len = given_len(req, member);
         const struct wsh_req_block block = {req->team->coll->base + cell_at(req, me),
-                                            given_block(req, member), goes_by_cell(req, len) ? len : 0};
+                                            given_block(req, member),
+                                            goes_by_cell(req, member, len) ? len : 0};
 
         rc = wsh_req_set(req, &block, count_at(req, me), word_of(req, len), member);
     }
     return rc;
 }
 
-/* To those whose blocks do not come in LL lines. */
+/* To those whose blocks do not come in cells. */
 static int offsets_tell(struct wsh_req *req)
 {
     static const struct wsh_req_block nothing = {0};
@@ -111,7 +116,7 @@ static int offsets_tell(struct wsh_req *req)
         uint64_t offset =
             req->refuses ? REFUSED : (uint64_t)(taken_block(req, member) - (char *)req->args.dest);
 
-        if (goes_by_cell(req, taken_len(req, member)))
+        if (goes_by_cell(req, member, taken_len(req, member)))
             continue;
         rc = wsh_req_set(req, &nothing, offset_at(req, me), word_of(req, offset), member);
         req->direct += !rc && !req->refuses;
@@ -128,58 +133,89 @@ static int counts_differ(const struct wsh_req *req, int member, size_t len)
     return -EINVAL;
 }
 
-static int counts_take(struct wsh_req *req)
+/* My own block, which nobody has to tell me of. */
+static int own_copy(struct wsh_req *req)
+{
+    int me = req->team->my_pe;
+    size_t len = given_len(req, me);
+
+    if (req->refuses)
+        return 0;
+    if (len != taken_len(req, me))
+        return counts_differ(req, me, len);
+    return wsh_req_copy(req, taken_block(req, me), given_block(req, me), len);
+}
+
+static int cell_copy(struct wsh_req *req, int member)
+{
+    size_t len = taken_len(req, member);
+
+    if (member == req->team->my_pe || !goes_by_cell(req, member, len))
+        return 0;
+    return wsh_req_copy(req, taken_block(req, member), req->team->coll->base + cell_at(req, member), len);
+}
+
+/* What a member has for me. Where its place is known, its block is copied while others are still under way. */
+static int count_take(struct wsh_req *req, int member)
 {
     struct wsh_alltoallv *v = &req->args.v;
+    uint64_t len = given_len(req, member);
+    int rc = member == req->team->my_pe ? 0 : word_take(req, count_at(req, member), &len);
+
+    if (rc)
+        return rc;
+    if (v->packed)
+        v->dest_counts[member] = len / v->width;
+    else if (len != taken_len(req, member))
+        return counts_differ(req, member, len);
+    else
+        return cell_copy(req, member);
+    return 0;
+}
+
+static int counts_take(struct wsh_req *req)
+{
     int n = req->team->n_pes;
 
     for (; req->k < n; req->k++) {
-        int member = wsh_req_behind(req, req->k + 1), rc = 0;
-        uint64_t len = given_len(req, member);
+        int rc = count_take(req, wsh_req_behind(req, req->k + 1));
 
-        if (member != req->team->my_pe)
-            rc = word_take(req, count_at(req, member), &len);
         if (rc)
             return rc;
-        if (v->packed)
-            v->dest_counts[member] = len / v->width;
-        else if (len != taken_len(req, member))
-            return counts_differ(req, member, len);
     }
     for (int member = 0; member < n; member++)
         word_clear(req, count_at(req, member));
     return 0;
 }
 
-/* In order of the members. An offset or end beyond what a size_t holds does not fit either. */
+static size_t add_most(size_t a, size_t b)
+{
+    size_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
+}
+
+/* In order of the members. An offset or end beyond what a size_t holds is SIZE_MAX, and does not fit either. */
 static int offsets_pack(struct wsh_req *req)
 {
     struct wsh_alltoallv *v = &req->args.v;
     size_t end = 0, align = v->align ? v->align : 1;
 
     for (int member = 0; member < req->team->n_pes; member++) {
-        v->dest_offsets[member] = (end + align - 1) / align * align;
-        end = v->dest_offsets[member] + v->dest_counts[member];
+        v->dest_offsets[member] = add_most(end, end % align ? align - end % align : 0);
+        end = add_most(v->dest_offsets[member], v->dest_counts[member]);
     }
     *v->need = end;
     req->refuses = end > v->dest_max;
     return 0;
 }
 
-static int ll_copy(struct wsh_req *req)
+static int cells_copy(struct wsh_req *req)
 {
-    int n = req->team->n_pes, me = req->team->my_pe, rc = 0;
+    int rc = 0;
 
-    for (; req->k < n && !req->refuses && !rc; req->k += !rc) {
-        int member = wsh_req_behind(req, req->k);
-        size_t len = taken_len(req, member);
-
-        if (member == me)
-            rc = wsh_req_copy(req, taken_block(req, me), given_block(req, me), len);
-        else if (goes_by_cell(req, len))
-            rc = wsh_req_copy(req, taken_block(req, member), req->team->coll->base + cell_at(req, member),
-                              len);
-    }
+    for (; req->k < req->team->n_pes && !req->refuses && !rc; req->k += !rc)
+        rc = cell_copy(req, wsh_req_behind(req, req->k));
     return rc;
 }
 
@@ -194,7 +230,7 @@ static int blocks_write(struct wsh_req *req)
         struct wsh_req_block block = {NULL, given_block(req, member), len};
         uint64_t offset;
 
-        if (goes_by_cell(req, len))
+        if (goes_by_cell(req, member, len))
             continue;
         rc = word_take(req, offset_at(req, member), &offset);
         block.dest = (char *)req->args.dest + (rc ? 0 : offset);
@@ -220,14 +256,15 @@ static int exchange_end(struct wsh_req *req)
     return rc;
 }
 
+/* Places first: what is written there takes longest. */
 const struct wsh_req_steps wsh_req_alltoallv = {
-    (wsh_req_phase *const[]){counts_tell, offsets_tell, blocks_write, counts_take, ll_copy, blocks_take,
+    (wsh_req_phase *const[]){offsets_tell, counts_tell, own_copy, blocks_write, counts_take, blocks_take,
                              exchange_end, NULL},
     true,
 };
 
 const struct wsh_req_steps wsh_req_alltoallv_packed = {
-    (wsh_req_phase *const[]){counts_tell, counts_take, offsets_pack, offsets_tell, ll_copy, blocks_write,
-                             blocks_take, exchange_end, NULL},
+    (wsh_req_phase *const[]){counts_tell, counts_take, offsets_pack, offsets_tell, own_copy, cells_copy,
+                             blocks_write, blocks_take, exchange_end, NULL},
     true,
 };

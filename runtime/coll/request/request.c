@@ -186,7 +186,8 @@ static bool req_needs(void *arg, int pe)
 int wsh_req_wait(struct wsh_job *job, struct wsh_req *req)
 {
     const struct wsh_wait_why why = {req->routine, req_describe, req_needs, req->team->coll->n_local};
-    int rc = wsh_wait(job, &why, try_ended, req);
+    /* Of several, the wait for the first ends more. */
+    int rc = is_ended(req) ? 0 : wsh_wait(job, &why, try_ended, req);
 
     return rc ? rc : req_free(req);
 }

@@ -50,7 +50,7 @@ struct wsh_req {
     size_t at;            /* bytes or blocks done */
     uint64_t sum;         /* of a collect: lengths of the members below and me */
     struct wsh_done done; /* what it has begun and may still be read or written here */
-    size_t need, direct;  /* of an alltoallv: where blocks end; blocks that come without an LL line */
+    size_t need, direct;  /* of an alltoallv: where blocks end; blocks that come without a cell */
     bool refuses;         /* they do not fit */
     char *scratch;
     const void **theirs; /* of a reduction: where numbers of a batch are */
