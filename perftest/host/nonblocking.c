@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nonblocking collectives and alltoallv beside alltoall: the time of one, of eight in flight, and how much of an
- * alltoall computation hides.
+ * Nonblocking collectives: the time of one, of eight in flight, and how much of an alltoall computation hides;
+ * alltoallv of equal counts beside alltoall and beside puts by hand.
  */
 #include "perftest/common/coll.h"
 #include "perftest/common/report.h"
@@ -18,9 +18,9 @@ enum { DEPTH = 8, PES_MAX = 1024 };
 static size_t counts[PES_MAX], offsets[PES_MAX], dest_counts[PES_MAX], dest_offsets[PES_MAX];
 /* What rows of one size have given. */
 static struct overlap {
-    size_t len;                /* 0: not used yet */
-    double alltoall, computed; /* us */
-    long turns;                /* of a computation that takes as long as an alltoall */
+    size_t len;                     /* 0: not used yet */
+    double alltoall, one, computed; /* us */
+    long turns;                     /* of a computation that takes as long as an alltoall */
 } overlaps[64];
 
 static struct overlap *overlap_of(size_t len)
@@ -49,14 +49,21 @@ static void alltoall_nb(struct perf_run *run, long count)
     }
 }
 
-/* To the same places: the data are the same too. */
+/* Each to a place of its own, as far as there is room for it. */
+static char *place(const struct perf_run *run, int k)
+{
+    size_t apart = (run->len * (size_t)run->npes + 127) & ~(size_t)127;
+
+    return run->dest + (apart * DEPTH <= run->size ? (size_t)k * apart : 0);
+}
+
 static void alltoall_nb_8(struct perf_run *run, long count)
 {
     shmemx_req_h requests[DEPTH];
 
     for (long i = 0; i < count; i++) {
         for (int k = 0; k < DEPTH; k++)
-            shmemx_alltoallmem_nb(SHMEM_TEAM_WORLD, run->dest, run->source, run->len, &requests[k]);
+            shmemx_alltoallmem_nb(SHMEM_TEAM_WORLD, place(run, k), run->source, run->len, &requests[k]);
         shmemx_req_wait_all(requests, DEPTH);
     }
 }
@@ -107,6 +114,27 @@ static void alltoallv_packed(struct perf_run *run, long count)
     for (long i = 0; i < count; i++)
         shmemx_alltoallvmem_packed_nelems(SHMEM_TEAM_WORLD, run->dest, dest_counts, dest_offsets, run->size,
                                           1, &need, run->source, counts, offsets);
+}
+
+/* What a program writes that knows all counts and places: the blocks and a word of each PE with them. */
+static void puts_by_hand(struct perf_run *run, long count)
+{
+    uint64_t *arrived = run->state;
+    size_t at = (size_t)run->me * run->len;
+
+    for (long i = 0; i < count; i++) {
+        run->seq++;
+        for (int k = 1; k < run->npes; k++) {
+            int pe = (run->me + k) % run->npes;
+
+            shmem_putmem_signal_nbi(run->dest + at, run->source + (size_t)pe * run->len, run->len,
+                                    &arrived[run->me], run->seq, SHMEM_SIGNAL_SET, pe);
+        }
+        memcpy(run->dest + at, run->source + at, run->len);
+        for (int k = 1; k < run->npes; k++)
+            shmem_signal_wait_until(&arrived[(run->me + k) % run->npes], SHMEM_CMP_GE, run->seq);
+        shmem_quiet(); /* the source may be filled again */
+    }
 }
 
 static double now_us(void)
@@ -172,6 +200,7 @@ static void overlapped(struct perf_run *run, long count)
 #define sum_nb NULL
 #define alltoallv NULL
 #define alltoallv_packed NULL
+#define puts_by_hand NULL
 #define computation NULL
 #define overlapped NULL
 #endif
@@ -208,25 +237,61 @@ static long check_nothing(struct perf_run *run, const struct perf_op *op)
     return 0;
 }
 
-/* Of an alltoall, how much of its time is added to the computation. */
+#ifdef SHMEMX_REQ_INVALID
+static size_t buffer_size(const struct perf_run *run, size_t len)
+{
+    size_t all = perf_coll_all_pes(run, len);
+
+    return all > 1 << 20 ? all : DEPTH * ((all + 127) & ~(size_t)127);
+}
+
+static int arrived_open(struct perf_run *run)
+{
+    run->state = shmem_calloc((size_t)run->npes, sizeof(uint64_t));
+    if (!run->state)
+        fprintf(stderr,
+                "nonblocking: no symmetric memory for a word of each PE; raise SHMEM_SYMMETRIC_SIZE\n");
+    return run->state ? PERF_OK : PERF_FAILED;
+}
+
+static void arrived_close(struct perf_run *run)
+{
+    shmem_free(run->state);
+}
+
+static void ratio_say(const struct perf_row *row, const char *of, double us)
+{
+    if (us > 0)
+        fprintf(stderr, "# %zu bytes: %s takes %.2f times %s\n", row->len, row->op, row->us.p50 / us, of);
+}
+
+/* Of an alltoall, how much of its time is added to the computation; and what rows take as multiples of others. */
 static void row_keep(struct perf_run *run, const struct perf_row *row)
 {
-#ifdef SHMEMX_REQ_INVALID
     struct overlap *overlap = overlap_of(row->len);
 
     (void)run;
     if (!strcmp(row->op, "alltoall"))
         overlap->alltoall = row->us.p50;
-    if (!strcmp(row->op, "computation"))
+    else if (!strncmp(row->op, "alltoallv", 9) || !strcmp(row->op, "puts_by_hand"))
+        ratio_say(row, "alltoall", overlap->alltoall);
+    else if (!strcmp(row->op, "alltoall_nb"))
+        overlap->one = row->us.p50;
+    else if (!strcmp(row->op, "alltoall_nb_8"))
+        ratio_say(row, "alltoall_nb", overlap->one);
+    else if (!strcmp(row->op, "computation"))
         overlap->computed = row->us.p50;
-    if (!strcmp(row->op, "overlapped") && overlap->alltoall > 0)
+    else if (!strcmp(row->op, "overlapped") && overlap->alltoall > 0)
         fprintf(stderr, "# %zu bytes: a computation of %.1f us hides %.0f %% of an alltoall of %.1f us\n",
                 row->len, overlap->computed,
                 100 * (1 - (row->us.p50 - overlap->computed) / overlap->alltoall), overlap->alltoall);
-#else
-    (void)run, (void)row;
-#endif
 }
+#else
+#define buffer_size perf_coll_all_pes
+#define arrived_open NULL
+#define arrived_close NULL
+#define row_keep NULL
+#endif
 
 #define OP(NAME, CHECK)                                                                              \
     {                                                                                                \
@@ -239,6 +304,7 @@ static const struct perf_op ops[] = {
     OP(alltoall, check),
     OP(alltoallv, check),
     OP(alltoallv_packed, check),
+    OP(puts_by_hand, check),
     OP(alltoall_nb, check),
     OP(alltoall_nb_8, check),
     OP(sum_nb, check_sums),
@@ -261,6 +327,8 @@ const struct perf_program perf_program = {
     .ops = ops,
     .min_pes = 1,
     .defaults = {.begin = 8, .end = 1 << 20, .multiple = 8},
-    .buffer_size = perf_coll_all_pes,
+    .buffer_size = buffer_size,
+    .setup = arrived_open,
+    .teardown = arrived_close,
     .row = row_keep,
 };
