@@ -56,8 +56,10 @@ int shmemx_req_wait_all(shmemx_req_h *requests, size_t n)
 
     set_check("shmemx_req_wait_all", requests, n);
     for (size_t i = 0; i < n; i++) {
-        int rc = requests[i] ? wsh_req_wait(&wsh_job, requests[i]) : 0;
+        int rc;
 
+        handle_check("shmemx_req_wait_all", &requests[i]); /* again: the same may be there twice */
+        rc = requests[i] ? wsh_req_wait(&wsh_job, requests[i]) : 0;
         requests[i] = SHMEMX_REQ_INVALID;
         status = status ? status : rc;
     }
@@ -112,16 +114,19 @@ static size_t dest_len(const struct wsh_alltoallv *v, int n)
 }
 
 void wsh_api_alltoallv_check(const struct wsh_api_nb *what, const struct wsh_team *team, const void *dest,
-                             const struct wsh_alltoallv *v)
+                             const void *source, const struct wsh_alltoallv *v)
 {
-    size_t len;
+    size_t len, longest;
 
     if (wsh_unlikely(!v->counts || !v->offsets || !v->dest_counts || !v->dest_offsets))
         wsh_api_bad(what->routine, "an array of counts or offsets is NULL");
     if (wsh_unlikely(v->packed && !v->need))
         wsh_api_bad(what->routine, "need is NULL");
-    if (wsh_unlikely(block_longest(v->counts, team->n_pes, v->width) > WSH_API_BLOCK_MAX))
+    longest = block_longest(v->counts, team->n_pes, v->width);
+    if (wsh_unlikely(longest > WSH_API_BLOCK_MAX))
         wsh_api_bad(what->routine, "source_counts has a block of more than 2^47 bytes");
+    if (wsh_unlikely(longest && !source))
+        wsh_api_bad(what->routine, "source is NULL");
     len = dest_len(v, team->n_pes);
     if (len)
         wsh_api_symmetric(what->coll.dest, dest, len);

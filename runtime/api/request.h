@@ -103,7 +103,7 @@ static WSH_INLINE int wsh_api_reduce_nb(const struct wsh_api_nb *what, shmem_tea
 
 /* Ends the job where an array is missing, or a block of dest is not in symmetric memory. */
 void wsh_api_alltoallv_check(const struct wsh_api_nb *what, const struct wsh_team *team, const void *dest,
-                             const struct wsh_alltoallv *v);
+                             const void *source, const struct wsh_alltoallv *v);
 
 static WSH_INLINE int wsh_api_alltoallv_nb(const struct wsh_api_nb *what, shmem_team_t team, void *dest,
                                            const void *source, const struct wsh_alltoallv *v,
@@ -113,7 +113,7 @@ static WSH_INLINE int wsh_api_alltoallv_nb(const struct wsh_api_nb *what, shmem_
     const struct wsh_req_args args = {.dest = dest, .src = source, .v = *v};
 
     wsh_api_request(what->routine, request);
-    wsh_api_alltoallv_check(what, members, dest, v);
+    wsh_api_alltoallv_check(what, members, dest, source, v);
     return wsh_req_begin(members, what->routine, v->packed ? WSH_REQ_ALLTOALLV_PACKED : WSH_REQ_ALLTOALLV,
                          &args, request);
 }

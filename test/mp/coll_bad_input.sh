@@ -29,6 +29,8 @@ mistake request_left_at_destroy "shmem_team_destroy" "has not been waited for" "
 mistake request_left_at_finalize "shmem_finalize" "shmemx_long_broadcast_nb" "shmemx_req_wait"
 mistake request_freed "shmemx_req_wait" "was freed" "SHMEMX_REQ_INVALID"
 mistake request_null "shmemx_sync_nb" "request is NULL"
+mistake request_twice "shmemx_req_wait_all" "was freed" "SHMEMX_REQ_INVALID"
+mistake source_null "shmemx_long_alltoallv" "source is NULL"
 mistake counts_differ "shmemx_long_alltoallv" "8 bytes" "dest_counts says 16"
 mistake dest_too_far "shmemx_alltoallvmem: dest" "symmetric"
 tap_done

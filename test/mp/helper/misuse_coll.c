@@ -91,6 +91,15 @@ static void request_freed(void)
     shmemx_req_wait(&copy);
 }
 
+static void request_twice(void)
+{
+    shmemx_req_h requests[2];
+
+    shmemx_sync_nb(alone(), &requests[0]);
+    requests[1] = requests[0];
+    shmemx_req_wait_all(requests, 2);
+}
+
 static void request_null(void)
 {
     shmemx_sync_nb(SHMEM_TEAM_WORLD, NULL);
@@ -110,6 +119,13 @@ static void dest_too_far(void)
     shmemx_alltoallvmem(alone(), box, &one, &far, box + 4, &one, &zero);
 }
 
+static void source_null(void)
+{
+    size_t one = 1, zero = 0;
+
+    shmemx_long_alltoallv(alone(), box, &one, &zero, NULL, &one, &zero);
+}
+
 static const struct {
     const char *name;
     void (*make)(void);
@@ -125,7 +141,9 @@ static const struct {
     {"request_left_at_destroy", request_left_at_destroy},
     {"request_left_at_finalize", request_left_at_finalize},
     {"request_null", request_null},
+    {"request_twice", request_twice},
     {"set_too_large", set_too_large},
+    {"source_null", source_null},
     {"stride_of_nothing", stride_of_nothing},
     {"wrong_root", wrong_root},
 };
