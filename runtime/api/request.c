@@ -113,6 +113,38 @@ static size_t dest_len(const struct wsh_alltoallv *v, int n)
     return wsh_api_len(most, v->width);
 }
 
+static const char *block_at(const void *array, const size_t *offsets, size_t width, int member)
+{
+    return (const char *)array + offsets[member] * width;
+}
+
+/* With SHMEM_DEBUG=check: one block of dest, or all of it if its places are not known yet, and those of source. */
+static void dest_check(const struct wsh_api_nb *what, int n, const void *dest, size_t len,
+                       const void *sources, const struct wsh_alltoallv *v)
+{
+    for (int k = 0; k < n && len; k++) {
+        const char *source = block_at(sources, v->offsets, v->width, k);
+
+        wsh_check_arrays(WSH_API_ARRAYS(&what->coll, dest, len, source, v->counts[k] * v->width, false));
+    }
+}
+
+static void blocks_check(const struct wsh_api_nb *what, int n, const void *dest, const void *source,
+                         const struct wsh_alltoallv *v)
+{
+    if (v->packed)
+        dest_check(what, n, dest, v->dest_max * v->width, source, v);
+    for (int i = 0; i < n && !v->packed; i++) {
+        const char *block = block_at(dest, v->dest_offsets, v->width, i);
+        size_t len = v->dest_counts[i] * v->width;
+
+        dest_check(what, n, block, len, source, v);
+        for (int k = 0; k < i; k++)
+            wsh_check_apart(what->coll.dest, block, len, block_at(dest, v->dest_offsets, v->width, k),
+                            v->dest_counts[k] * v->width);
+    }
+}
+
 void wsh_api_alltoallv_check(const struct wsh_api_nb *what, const struct wsh_team *team, const void *dest,
                              const void *source, const struct wsh_alltoallv *v)
 {
@@ -130,6 +162,8 @@ void wsh_api_alltoallv_check(const struct wsh_api_nb *what, const struct wsh_tea
     len = dest_len(v, team->n_pes);
     if (len)
         wsh_api_symmetric(what->coll.dest, dest, len);
+    if (wsh_unlikely(wsh_job.check))
+        blocks_check(what, team->n_pes, dest, source, v);
 }
 
 int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request)

@@ -5,6 +5,8 @@
  */
 #include "test/common/mp.h"
 
+#include <shmemx.h>
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +60,22 @@ static void overlap_fetch(void)
 static void overlap_indices(void)
 {
     shmem_long_test_some(words, 4, (size_t *)(words + 3), NULL, SHMEM_CMP_EQ, 0);
+}
+
+static void overlap_alltoallv(void)
+{
+    const size_t ones[2] = {1, 1}, places[2] = {0, 1};
+    shmemx_req_h request;
+
+    shmemx_long_alltoallv_nb(SHMEM_TEAM_WORLD, words, ones, places, words + 1, ones, places, &request);
+}
+
+static void overlap_places(void)
+{
+    const size_t ones[2] = {1, 1}, places[2] = {0, 1}, same[2] = {0, 0};
+    shmemx_req_h request;
+
+    shmemx_long_alltoallv_nb(SHMEM_TEAM_WORLD, words, ones, same, words + 2, ones, places, &request);
 }
 
 static void misaligned_put(void)
@@ -160,10 +178,12 @@ static const struct {
     {"misaligned_put", misaligned_put},
     {"misaligned_size", misaligned_size},
     {"none", none},
+    {"overlap_alltoallv", overlap_alltoallv},
     {"overlap_blocks", overlap_blocks},
     {"overlap_fetch", overlap_fetch},
     {"overlap_get", overlap_get},
     {"overlap_indices", overlap_indices},
+    {"overlap_places", overlap_places},
     {"overlap_ptr", overlap_ptr},
     {"overlap_put", overlap_put},
     {"overlap_signal", overlap_signal},
