@@ -67,17 +67,20 @@ size_t wsh_tables_routes(const struct wsh_tables_job *job, size_t known)
     return job->n_pes / 8 + (known + job->n_local + 1) * WSH_SEGS_HOST * sizeof(struct wsh_rmem);
 }
 
-static size_t area_len(const struct wsh_tables_job *job, size_t n)
+static struct wsh_sync_area area_of(const struct wsh_tables_job *job, size_t n)
 {
     size_t hosts = hosts_of(job);
 
-    return wsh_sync_area_layout((int)n, (int)(hosts < n ? hosts : n), hosts == job->n_pes).len;
+    return wsh_sync_area_layout((int)n, (int)(hosts < n ? hosts : n), hosts == job->n_pes);
 }
 
 size_t wsh_tables_sync_areas(const struct wsh_tables_job *job)
 {
-    return (1 + job->n_teams) * area_len(job, job->n_pes) + 2 * area_len(job, job->n_local) +
-           area_len(job, hosts_of(job));
+    struct wsh_sync_area world = area_of(job, job->n_pes);
+
+    wsh_sync_area_widen(&world, (int)job->n_pes, hosts_of(job) > 1);
+    return world.len + job->n_teams * area_of(job, job->n_pes).len + 2 * area_of(job, job->n_local).len +
+           area_of(job, hosts_of(job)).len;
 }
 
 size_t wsh_tables_start(const struct wsh_tables_job *job)

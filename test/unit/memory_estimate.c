@@ -38,11 +38,11 @@ static void peers_are_small(void)
     for (size_t n = 64; n <= 100000; n *= 10) {
         const struct wsh_tables_job one = {.n_pes = n, .n_local = 8}, two = {.n_pes = 2 * n, .n_local = 8};
         size_t each = (of_job(2 * n) - of_job(n) + n - 1) / n;
-        double area = (double)(wsh_tables_sync_areas(&two) - wsh_tables_sync_areas(&one)) / (double)n;
+        double area = ((double)wsh_tables_sync_areas(&two) - (double)wsh_tables_sync_areas(&one)) / (double)n;
 
         printf("# from %zu to %zu PEs: %zu bytes a PE, and %.1f of the sync area\n", n, 2 * n, each, area);
         CU_ASSERT(each <= WSH_TABLES_PEER_MAX && each >= wsh_tables_peer());
-        CU_ASSERT(area <= 240); /* at most 64 PEs have data lines for each other in the slots of requests */
+        CU_ASSERT(area <= 240); /* at most 64 PEs have cells for each other; more have less than those */
     }
 }
 
