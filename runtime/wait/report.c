@@ -10,6 +10,7 @@
 #include "runtime/wait/notes.h"
 
 #include <signal.h>
+#include <string.h>
 
 static struct wsh_job *report_job; /* whose waits SIGUSR1 asks about */
 static unsigned report_generation; /* SIGUSR1 signals so far; relaxed: only a hint to look */
@@ -17,6 +18,17 @@ static unsigned report_generation; /* SIGUSR1 signals so far; relaxed: only a hi
 unsigned wsh_wait_asked(void)
 {
     return __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
+}
+
+/* SHMEM_DEBUG=check does not compare the calls of nonblocking collectives, which all end in _nb. */
+static const char *cure_of(const char *routine)
+{
+    size_t len = strlen(routine);
+
+    if (len > 3 && !strcmp(routine + len - 3, "_nb"))
+        return "; if it never comes there, compare with the lines of other PEs: all of a team begin the same "
+               "collectives in the same order";
+    return "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match";
 }
 
 void wsh_wait_report(const struct wsh_job *job, const struct wsh_wait_why *why, void *arg, double waited)
@@ -28,9 +40,8 @@ void wsh_wait_report(const struct wsh_job *job, const struct wsh_wait_why *why, 
     if (why->describe)
         why->describe(arg, text, sizeof text);
     wsh_device_ops()->watch_also(also, sizeof also);
-    wsh_log_write(
-        WSH_LOG_WARN, "%s has waited %.1f s%s%s%s%s", why->routine, waited, *text ? " for " : "", text,
-        hint ? "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match" : "", also);
+    wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s%s%s", why->routine, waited, *text ? " for " : "",
+                  text, hint ? cure_of(why->routine) : "", also);
     wsh_notes_log();
 }
 

@@ -24,6 +24,7 @@ export SHMEM_HANG_SECONDS=1
 side stands "barrier, local" barrier "shmem_barrier_all" "PE 1"
 side noted
 side stands "wait_until, local" wait "wait_until" "== 5"
+side stands "request" request "shmemx_sync_nb" "number 1 of its team" "compare with the lines of other PEs"
 side stands "set_lock, local" lock "shmem_set_lock" "PE 1 to clear the lock"
 export SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
 side stands "barrier, tcp" barrier "shmem_barrier_all" "PE 1"

@@ -45,6 +45,16 @@ static void in_noted(void)
     mp_check(!shmemx_report_remove(there), "remove");
 }
 
+static void in_request(void)
+{
+    shmemx_req_h request;
+
+    if (mp_me == 1)
+        mp_sleep(SECONDS);
+    shmemx_sync_nb(SHMEM_TEAM_WORLD, &request);
+    shmemx_req_wait(&request);
+}
+
 static void in_lock(void)
 {
     static long lock;
@@ -86,6 +96,8 @@ int main(int argc, char **argv)
     mp_begin();
     if (!strcmp(where, "barrier"))
         in_barrier();
+    else if (!strcmp(where, "request"))
+        in_request();
     else if (!strcmp(where, "wait"))
         in_wait();
     else if (!strcmp(where, "noted"))
