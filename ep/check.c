@@ -209,11 +209,9 @@ static int check_low(const char *routine, const struct shmemx_ep *ep, const shme
 {
     bool low = ep->config.mode == SHMEMX_EP_LOW_LATENCY;
 
-    REFUSE_IF(!low && (call->ranges || call->row_sources || call->totals),
+    REFUSE_IF(!low && (call->ranges || call->totals),
               "%s is given, which high throughput does not have; give NULL",
-              call->ranges        ? "ranges"
-              : call->row_sources ? "row_sources"
-                                  : "totals");
+              call->ranges ? "ranges" : "totals");
     REFUSE_IF(
         call->scales_row_step < 0 || call->scales_column_step < 0 ||
             !call->scales_row_step != !call->scales_column_step ||

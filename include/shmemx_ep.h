@@ -123,14 +123,13 @@ typedef struct {
     void *row_topk;     /* out, high throughput: [capacity][K] local experts, -1: not of this PE. Or NULL */
     float *row_weights; /* out, high throughput: [capacity][K], 0 where row_topk is -1. Or NULL */
     void *stream;       /* cudaStream_t, with config.device */
-    /* Low latency. */
-    int64_t *ranges; /* out: [L][n]: as sources, first row << 32 | rows. Or NULL */
-    int32_t
-        *row_sources; /* out: [L][capacity]: the number that each row's token has at its source. Or NULL */
-    int32_t *totals;  /* [L], to which the counts are added. Or NULL */
+    int64_t *ranges;    /* out, low latency: [L][n]: as sources, first row << 32 | rows. Or NULL */
+    /* out: low latency [L][capacity], else [capacity]: of which token of its source each row is. Or NULL */
+    int32_t *row_sources;
+    int32_t *totals; /* low latency: [L], to which the counts are added. Or NULL */
     /*
-     * Elements of row_scales from one row, and from one column, to the next; those of an expert are together. Zeros:
-     * contiguous rows. 1 and capacity: contiguous columns.
+     * Low latency. Elements of row_scales from one row, and from one column, to the next; those of an expert are
+     * together. Zeros: contiguous rows. 1 and capacity: contiguous columns.
      */
     int64_t scales_row_step, scales_column_step;
     int scales_packed; /* 1, with FP8_UE8M0 and steps: an element is a word of 4 columns' exponents */

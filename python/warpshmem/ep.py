@@ -202,8 +202,9 @@ class ExpertParallel:
         (int64 with topk_bits=64), different experts of a token, -1: none; None: the routing that
         `handle` has. weights: [T, K] float32; None: ones, or those of the handle. Returns `received`, or a new one: rows,
         row_scales, counts [local experts], sources [.., n, 2]; high throughput also row_topk,
-        row_weights [capacity, K]; low latency, where `received` has them, ranges [local experts, n]
-        int64, row_sources [local experts, capacity] and totals [local experts] int32. Both
+        row_weights [capacity, K] and, where `received` has it, row_sources [capacity]; low latency, where
+        `received` has them, ranges [local experts, n] int64, row_sources [local experts, capacity]
+        and totals [local experts] int32. Both
         halves are given the same. Entries of `received` that are None, but rows, are not written. stream: the GPU's; None: torch's current one.
         """
         given = self.config
@@ -282,7 +283,7 @@ class ExpertParallel:
             "row_topk": (self._number(), (-1, given.topk)),
             "row_weights": ("float32", (-1, given.topk)),
             "ranges": ("int64", (self.local_experts, self.n_pes)),
-            "row_sources": ("int32", (-1, self.capacity)),
+            "row_sources": ("int32", (-1, self.capacity) if given.mode == LOW_LATENCY else (-1,)),
             "totals": ("int32", (self.local_experts,)),
         }[name]
 

@@ -227,6 +227,7 @@ static void fill_dispatch(struct calls *calls, int64_t call)
     dispatch->sources = call % 3 == 2 ? NULL : calls->sources;
     dispatch->row_topk = low ? NULL : calls->options.wide ? (void *)calls->wide_got : calls->got_topk;
     dispatch->row_weights = low ? NULL : calls->got_weights;
+    dispatch->row_sources = !low && call % 3 == 1 ? calls->row_sources : NULL;
     if (calls_are_full(calls, call))
         fill_full(calls);
 }

@@ -60,7 +60,17 @@ static const float *scales_by_row(struct calls *calls)
     return calls->got_scales;
 }
 
-/* Ranges, totals and sources of rows. */
+static void compare_sources(const struct calls *calls, const struct ref_received *received)
+{
+    for (int part = 0; part < received->parts; part++)
+        for (int slot = 0; slot < ref_received_rows(received, part); slot++)
+            mp_check(calls->row_sources[part * calls->capacity + slot] ==
+                         ref_received_origin(received, part, slot).token,
+                     "call %lld: row %d of part %d is of token %d", (long long)calls->job.call, slot, part,
+                     calls->row_sources[part * calls->capacity + slot]);
+}
+
+/* Ranges and totals. */
 static void compare_full(const struct calls *calls, const struct ref_received *received)
 {
     long long call = (long long)calls->job.call;
@@ -69,15 +79,9 @@ static void compare_full(const struct calls *calls, const struct ref_received *r
     for (int i = 0; i < received->parts * pes; i++)
         mp_check(calls->ranges[i] == ((int64_t)received->offsets[i] << 32 | received->counts[i]),
                  "call %lld: range %d is %llx", call, i, (long long)calls->ranges[i]);
-    for (int part = 0; part < received->parts; part++) {
+    for (int part = 0; part < received->parts; part++)
         mp_check(calls->totals[part] == calls->last_totals[part] + received->expert_counts[part],
                  "call %lld: total %d is %d", call, part, calls->totals[part]);
-        for (int slot = 0; slot < ref_received_rows(received, part); slot++)
-            mp_check(calls->row_sources[part * calls->capacity + slot] ==
-                         ref_received_origin(received, part, slot).token,
-                     "call %lld: row %d of part %d is of token %d", call, slot, part,
-                     calls->row_sources[part * calls->capacity + slot]);
-    }
 }
 
 static void judge(struct calls *calls, const struct ref_received *received)
@@ -125,6 +129,8 @@ void calls_received(struct calls *calls)
     compare_counts(calls, &received);
     if (most_rows(&received) <= calls->capacity)
         judge(calls, &received);
+    if (calls->dispatch.row_sources && most_rows(&received) <= calls->capacity)
+        compare_sources(calls, &received);
     if (calls_are_full(calls, calls->job.call) && most_rows(&received) <= calls->capacity)
         compare_full(calls, &received);
     fill_combine(calls, &received);
