@@ -228,16 +228,6 @@ def test_one_package(job: Job) -> None:
     refused(lambda: importlib.import_module("deep_ep.buffers"), "deep_ep.buffers")
 
 
-def test_second_interface(job: Job) -> None:
-    """What is of DeepEP V2 says so, in a from-import too."""
-
-    def taken() -> None:
-        from deep_ep import ElasticBuffer  # noqa: F401
-
-    refused(taken, "DeepEP V2", "deepep_low_latency")
-    refused(lambda: deep_ep.EPHandle, "DeepEP V2")
-
-
 def test_names(job: Job) -> None:
     assert deep_ep.Buffer.num_sms == 20 and deep_ep.topk_idx_t == torch.int64
     assert deep_ep.Buffer.is_sm90_compiled()
@@ -247,8 +237,8 @@ def test_names(job: Job) -> None:
         and config.get_rdma_buffer_size_hint(7168 * 2, 8) == 0
     )
     assert deep_ep.Buffer.get_low_latency_rdma_size_hint(128, 7168, 8, 256) > 1 << 20
-    for name in ("ElasticBuffer", "EPHandle", "get_physical_domain_size"):
-        assert not hasattr(deep_ep, name)
+    for name in deep_ep.__all__:
+        assert hasattr(deep_ep, name)
     buffer = buffer_of(job)
     assert (buffer.rank, buffer.group_size, buffer.group) == (job.rank, job.n, job.group)
     assert buffer.num_nvl_bytes == 1 << 20 and buffer.low_latency_mode

@@ -10,31 +10,41 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ._domains import get_logical_domain_size, get_physical_domain_size
+from ._elastic_refused import MODULE, refusal
+from ._handle import EPHandle
 from .buffer import Buffer, topk_idx_t
 from .config import Config
+from .elastic import ElasticBuffer, EPBuffer
 from .errors import NotOffered
 from .utils import EventHandle, EventOverlap
 
 __all__ = [
     "Buffer",
     "Config",
+    "EPBuffer",
+    "EPHandle",
+    "ElasticBuffer",
     "EventHandle",
     "EventOverlap",
     "NotOffered",
+    "get_logical_domain_size",
+    "get_physical_domain_size",
     "topk_idx_t",
 ]
-__version__ = "1.2.1+warpshmem"
 
-_V2 = ("ElasticBuffer", "EPHandle", "get_physical_domain_size", "get_logical_domain_size")
+
+class _Missing(NotOffered, AttributeError):
+    """A name that is not offered; hasattr() says that it is not there."""
+
+
+__version__ = "1.2.1+warpshmem"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _V2:
-        text = (
-            "deep_ep.%s is of DeepEP V2, which warpshmem's deep_ep does not offer; use "
-            "deep_ep.Buffer, or a framework's backend of V1 (vLLM: deepep_low_latency)" % name
-        )
+    if name in MODULE:
+        refused = refusal(name, MODULE[name])
         # `from deep_ep import …` drops the text of an AttributeError, and asks from there.
         asks = sys._getframe(1).f_code.co_name
-        raise ImportError(text) if asks == "_handle_fromlist" else AttributeError(text)
+        raise (ImportError if asks == "_handle_fromlist" else _Missing)(str(refused))
     raise AttributeError("module 'deep_ep' has no attribute %r" % name)

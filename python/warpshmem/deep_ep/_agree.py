@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import List, Sequence
+from typing import Any, List, Sequence
 
 import warpshmem
 from warpshmem import _lib
@@ -13,14 +13,15 @@ TEAM_WORLD = 1
 
 
 class Agreement:
-    """Gathers equally many numbers from all PEs.
+    """Gathers equally many numbers from all PEs, in the order of `team`, of all PEs.
 
     Two images in symmetric memory come in turn: who writes one again has been told by everybody, in
     the gather between, that it has read it.
     """
 
-    def __init__(self, n_pes: int) -> None:
+    def __init__(self, n_pes: int, team: Any = None) -> None:
         self.n = n_pes
+        self.team = TEAM_WORLD if team is None else team.handle
         self.words = 0
         self.memory = 0
         self.turn = 0
@@ -60,7 +61,7 @@ class Agreement:
         base = self.memory + self.turn * (self.n + 1) * self.words * 8
         (ctypes.c_uint64 * count).from_address(base)[:] = numbers
         to = base + self.words * 8
-        if self._collect(TEAM_WORLD, to, base, count * 8):
+        if self._collect(self.team, to, base, count * 8):
             raise warpshmem.WarpshmemError(
                 "deep_ep: PEs could not exchange numbers; a line says why"
             )

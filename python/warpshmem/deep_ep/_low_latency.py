@@ -36,9 +36,9 @@ class Place:
     """An instance for one shape, its handles in turn, what calls begin from, and the half that has
     not been received yet."""
 
-    def __init__(self, fields: Dict[str, int]) -> None:
+    def __init__(self, fields: Dict[str, int], team: Any = None) -> None:
         self.fields = fields
-        self.instance = ep.ExpertParallel(**fields)
+        self.instance = ep.ExpertParallel(team, **fields)
         self.device = bool(fields["device"])
         self.turn = 0
         self.stream: Any = None  # of the last call
@@ -148,7 +148,8 @@ class LowLatency:
                     capacity=most * self.buffer.group_size,
                     handles=HANDLES,
                     topk_bits=64,
-                )
+                ),
+                self.buffer.team,
             )
         )
         return places[-1]

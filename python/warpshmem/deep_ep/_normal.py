@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, List, Optional, Set, Tuple
+from typing import Any, List, NamedTuple, Optional, Set, Tuple
 
 import torch
 from warpshmem import ep
@@ -33,6 +33,24 @@ class Handle(tuple):
     kept: Set[int]  # of entries that have the routing under this number
 
 
+class Begun(NamedTuple):
+    """A dispatch before its rows are sent: handle, rows that come here, columns of their top-k,
+    rows of each expert here (none with num_worst_tokens), the experts that are sent, and rows from
+    each PE to each."""
+
+    handle: Handle
+    rows: int
+    columns: int
+    experts: List[int]
+    topk: torch.Tensor
+    sent: Optional[List[List[int]]]
+
+
+def rounded(counts: List[int], alignment: int) -> List[int]:
+    """Return counts, each the next multiple of `alignment`."""
+    return [(count + alignment - 1) // alignment * alignment for count in counts]
+
+
 class Normal:
     """The calls of normal mode of one Buffer."""
 
@@ -58,24 +76,39 @@ class Normal:
         """A dispatch of a new routing. The host waits for the numbers of all PEs, and rows come in
         tensors that fit. With `worst` it waits for nothing: so many rows are there, and those that
         did not come have no expert."""
+        begun = self.begin(x, scales, numbers, topk_idx, topk_weights, worst)
+        handle, rows, counts = begun.handle, begun.rows, rounded(begun.experts, alignment)
+        got = self.send(handle, x, scales, handle.topk, topk_weights, stream)
+        columns = begun.columns
+        return self._given(got, rows, topk_idx, topk_weights, columns, scales) + (counts, handle)
+
+    def begin(
+        self,
+        x: torch.Tensor,
+        scales: Optional[torch.Tensor],
+        numbers: Layout,
+        topk_idx: Optional[torch.Tensor],
+        topk_weights: Optional[torch.Tensor],
+        worst: int,
+    ) -> "Begun":
+        """Choose instance and handle of a dispatch of a new routing, and learn its numbers, without
+        `worst` from all PEs."""
         topk, experts = self.routing(numbers, topk_idx)
         _topk.check_weights("dispatch", topk_weights)
         key, tokens = self.key(x, scales, experts), x.shape[0]
         if worst:
             entry, number = self._turn(key, topk.shape[1], tokens, worst)
-            sent, rows, counts = None, worst, []
+            sent, rows, come = None, worst, []
             columns = topk.shape[1] if tokens else entry.fields["topk"]
         else:
             plan = self._plan(key, topk.shape[1], tokens, numbers)
             entry, number, sent, columns = plan.entry, plan.number, plan.sent, plan.topk
-            rows = sum(each[self.buffer.rank] for each in plan.sent)
-            counts = [(count + alignment - 1) // alignment * alignment for count in plan.experts]
+            rows, come = sum(each[self.buffer.rank] for each in plan.sent), plan.experts
         handle = self._handle(entry, number, tokens, rows, topk, numbers.is_token_in_rank, sent)
         if not worst:
             entry.used.add(number)
             weakref.finalize(handle.owner, entry.used.discard, number).atexit = False
-        got = self._send(handle, x, scales, topk, topk_weights, rows, stream)
-        return self._given(got, rows, topk_idx, topk_weights, columns, scales) + (counts, handle)
+        return Begun(handle, rows, columns, come, topk, sent)
 
     def _plan(self, key: Tuple[int, ...], topk: int, tokens: int, numbers: Layout) -> Plan:
         """Agree with all PEs on what a dispatch sends."""
@@ -114,10 +147,8 @@ class Normal:
             )
         entry = handle.entry.other(self.dtype(x, scales))
         known = id(entry) in handle.kept
-        got = self._send(
-            handle, x, scales, None if known else handle.topk, None, handle.rows, stream
-        )
-        return self._rows(got, handle.rows, scales)
+        got = self.send(handle, x, scales, None if known else handle.topk, None, stream)
+        return self.rows_of(got, handle.rows, scales)
 
     def combine(
         self, x: torch.Tensor, handle: Handle, weights: Optional[torch.Tensor], stream: Any
@@ -174,7 +205,9 @@ class Normal:
         return torch.where(inside, ranks, torch.full_like(ranks, -1)).contiguous(), n
 
     @staticmethod
-    def dtype(x: torch.Tensor, scales: Optional[torch.Tensor]) -> int:
+    def dtype(
+        x: torch.Tensor, scales: Optional[torch.Tensor], call: str = "dispatch"
+    ) -> int:
         """Return the dtype of an instance for x."""
         if scales is None and x.dtype == torch.bfloat16:
             return ep.BF16
@@ -184,7 +217,7 @@ class Normal:
             if scales.dtype == torch.int32 and scales.shape[-1] <= x.shape[1] // 128:
                 return ep.FP8  # they travel as they are
         raise wrong(
-            "dispatch",
+            call,
             "x",
             "is of %s%s; give torch.bfloat16, or (torch.float8_e4m3fn, float32 scales for "
             "each 128 columns, or such packed in int32)"
@@ -240,18 +273,25 @@ class Normal:
                 "that is as many as are kept" % handle.entry.handles,
             )
 
-    def _send(
+    def send(
         self,
         handle: Handle,
         x: torch.Tensor,
         scales: Optional[torch.Tensor],
         topk: Optional[torch.Tensor],
         weights: Optional[torch.Tensor],
-        rows: int,
         stream: Any,
+        numbers: bool = False,
     ) -> ep.Received:
+        """Call the library's dispatch. topk: the handle's; None: the instance knows it. numbers:
+        counts, sources and row_sources are received too, in arrays of just the handle's rows."""
         entry = handle.entry.other(self.dtype(x, scales))
-        got = entry.instance.received(x, rows)._replace(counts=None, sources=None)
+        got = entry.instance.received(x, handle.rows if numbers else None)
+        if numbers:
+            more = x.new_empty((got.rows.shape[0],), dtype=torch.int32)
+            got = got._replace(row_sources=more)
+        else:
+            got = got._replace(counts=None, sources=None)
         if topk is None:
             got = got._replace(row_topk=None, row_weights=None)
         elif handle[0] is None:
@@ -274,7 +314,7 @@ class Normal:
         return got
 
     @staticmethod
-    def _rows(got: ep.Received, rows: int, scales: Optional[torch.Tensor]) -> Any:
+    def rows_of(got: ep.Received, rows: int, scales: Optional[torch.Tensor]) -> Any:
         if got.row_scales is None or scales is None:
             return got.rows[:rows]
         come = got.row_scales[:rows]
@@ -292,7 +332,7 @@ class Normal:
         scales: Optional[torch.Tensor],
     ) -> Tuple[Any, ...]:
         """Return recv_x, recv_topk_idx, recv_topk_weights, with so many columns."""
-        given = self._rows(got, rows, scales)
+        given = self.rows_of(got, rows, scales)
         if topk_idx is None:
             return given, None, None
         return (

@@ -18,9 +18,9 @@ TOKENS_MAX = 65536
 class Entry:
     """An instance, and which of its handles are free on this PE."""
 
-    def __init__(self, fields: Dict[str, int]) -> None:
-        self.fields = fields
-        self.instance = ep.ExpertParallel(**fields)
+    def __init__(self, fields: Dict[str, int], team: Any = None) -> None:
+        self.fields, self.team = fields, team
+        self.instance = ep.ExpertParallel(team, **fields)
         self.handles = fields["handles"]
         self.used: Set[int] = set()  # handles that objects of this PE have
         self.turns = 0  # dispatches that took the handles in turn
@@ -34,7 +34,7 @@ class Entry:
         if dtype == self.fields["dtype"]:
             return self
         if dtype not in self.others:
-            self.others[dtype] = Entry(dict(self.fields, dtype=dtype))
+            self.others[dtype] = Entry(dict(self.fields, dtype=dtype), self.team)
         return self.others[dtype]
 
     def words(self) -> List[int]:
@@ -72,6 +72,12 @@ class Pool:
     def __init__(self, buffer: Any) -> None:
         self.buffer = buffer
         self.entries: Dict[Any, List[Entry]] = {}
+        self.first = dict(tokens=LEAST_TOKENS, capacity=1, handles=FIRST_HANDLES, topk=1)
+
+    def all(self) -> List[Entry]:
+        """Return the entries that there are."""
+        found = [entry for entries in self.entries.values() for entry in entries]
+        return found + [other for entry in found for other in entry.others.values()]
 
     def close(self) -> None:
         """End all instances. Collective."""
@@ -102,15 +108,18 @@ class Pool:
     ) -> Entry:
         """Make a larger instance. The last one ends where no PE has a handle of it."""
         entries = self.entries.setdefault(key, [])
-        first = dict(tokens=LEAST_TOKENS, capacity=1, handles=FIRST_HANDLES, topk=1)
-        last = entries[-1].fields if entries else first
+        last = entries[-1].fields if entries else self.first
         handles = last["handles"] * (1 if common or not entries else 4)
         if idle and entries:
             entries.pop().close()
-        tokens = max(last["tokens"], min(_power(tokens), TOKENS_MAX))
+        if tokens > last["tokens"]:
+            tokens = max(last["tokens"], min(_power(tokens), TOKENS_MAX))
+        else:
+            tokens = last["tokens"]
         capacity = min(tokens * self.buffer.group_size, max(last["capacity"], _power(rows), tokens))
         topk = max(last["topk"], topk)
-        entries.append(Entry(self._fields(key, topk, tokens, capacity, min(handles, 4096))))
+        fields = self._fields(key, topk, tokens, capacity, min(handles, 4096))
+        entries.append(Entry(fields, self.buffer.team))
         return entries[-1]
 
     def plan(
@@ -170,5 +179,5 @@ class Pool:
             n = self.buffer.group_size
             tokens = min((worst + n - 1) // n, TOKENS_MAX)
             fields = self._fields(key, topk, tokens, min(worst, tokens * n), FIRST_HANDLES)
-            entries.append(Entry(fields))
+            entries.append(Entry(fields, self.buffer.team))
         return entries[-1]

@@ -1,35 +1,52 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts warpshmem for a group."""
+"""Starts warpshmem for a group, and ends it when its last Buffer was destroyed."""
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 import torch
 import warpshmem
 
+from ._agree import Agreement
+
 RANKS_A_HOST = 8  # of the numbers that layouts and programs take for hosts
 
 
-def members(group: Any, comm: Any) -> Tuple[int, int]:
+class Started(NamedTuple):
+    """This process in a group whose PEs are there. team: None for all PEs in the group's order."""
+
+    rank: int
+    size: int
+    team: Optional[warpshmem.Team]
+
+
+class _State:
+    """Buffers that were made and not destroyed, and whether the job was started for them."""
+
+    buffers = 0
+    ours = False
+
+
+def members(group: Any, comm: Any, call: str = "Buffer") -> Tuple[int, int]:
     """Return rank and size of a process group, or of a communicator of mpi4py."""
     if group is not None:
         return group.rank(), group.size()
     if comm is not None:
         return comm.Get_rank(), comm.Get_size()
     raise ValueError(
-        "deep_ep.Buffer: neither group nor comm is given; give a process group of "
-        "torch.distributed, or a communicator of mpi4py as comm"
+        "deep_ep.%s: neither group nor comm is given; give a process group of "
+        "torch.distributed, or a communicator of mpi4py as comm" % call
     )
 
 
-def start(group: Any, comm: Any) -> Tuple[int, int]:
+def start(group: Any, comm: Any, call: str = "Buffer") -> Started:
     """Start warpshmem with the group's processes as its PEs, unless it has been started with just
-    these.
+    these, in whatever order.
 
-    Collective over the group. Returns rank and size. WarpshmemError where the job has other PEs.
+    Collective over the group. WarpshmemError where the job has other PEs.
     """
-    rank, size = members(group, comm)
+    rank, size = members(group, comm, call)
     if not warpshmem.initialized():
         device = torch.cuda.current_device() if torch.cuda.is_available() else None
         warpshmem.init(
@@ -40,14 +57,44 @@ def start(group: Any, comm: Any) -> Tuple[int, int]:
             thread_level="multiple",
             may_exit=True,  # a framework knows of no finalize
         )
-    if (warpshmem.my_pe(), warpshmem.n_pes()) != (rank, size):
+        _State.ours, _State.buffers = True, 0
+        return Started(rank, size, None)
+    if warpshmem.n_pes() != size:
         raise warpshmem.WarpshmemError(
-            "deep_ep.Buffer: this process is rank %d of %d in the group, and PE %d of %d of "
-            "warpshmem; expert parallelism here is over all PEs, in their order: make the first "
-            "Buffer of a process with the group that is to exchange tokens, and do not start "
-            "warpshmem before with another one" % (rank, size, warpshmem.my_pe(), warpshmem.n_pes())
+            "deep_ep.%s: this process is rank %d of %d in the group, and PE %d of %d of "
+            "warpshmem; expert parallelism here is over all PEs: destroy the Buffers of the other "
+            "group first (all of them, on all of its ranks), or make the first Buffer of a "
+            "process with the group that is to exchange tokens"
+            % (call, rank, size, warpshmem.my_pe(), warpshmem.n_pes())
         )
-    return rank, size
+    pes = _order(rank, size)
+    if pes == list(range(size)):
+        return Started(rank, size, None)
+    return Started(rank, size, warpshmem.TEAM_WORLD.create(pes))
+
+
+def _order(rank: int, size: int) -> List[int]:
+    """Return the PE of each rank. Collective over all PEs, which are the group's."""
+    asked = Agreement(size)
+    ranks = [numbers[0] for numbers in asked.gather([rank])]
+    asked.close()
+    return sorted(range(size), key=lambda pe: ranks[pe])
+
+
+def made() -> None:
+    """A Buffer was made."""
+    _State.buffers += 1
+
+
+def ended(team: Optional[warpshmem.Team]) -> None:
+    """A Buffer was destroyed: after the last one the job ends that was started for them. Collective
+    over the group."""
+    _State.buffers -= 1
+    if team is not None:
+        team.destroy()
+    if not _State.buffers and _State.ours:
+        _State.ours = False
+        warpshmem.finalize()
 
 
 class Runtime:

@@ -31,6 +31,7 @@ class Buffer(Refused):
 
     num_sms: int = 20
     _sms_chosen = False
+    sms = 0  # of this Buffer's next instance, where it is said
 
     def __init__(
         self,
@@ -50,17 +51,19 @@ class Buffer(Refused):
             raise not_offered(
                 "Buffer", "enable_shrink", True, "leave it False: a rank that dies ends the job"
             )
-        self.rank, self.group_size = _start.start(group, comm)
+        self.rank, self.group_size, self.team = _start.start(group, comm)
+        _start.made()
         self.group, self.low_latency_mode, self._destroyed = group, low_latency_mode, False
         self.num_nvl_bytes, self.num_rdma_bytes = num_nvl_bytes, num_rdma_bytes
         self.explicitly_destroy, self.enable_shrink = explicitly_destroy, False
         self.runtime = _start.Runtime(self.rank, self.group_size)
-        self.agreement = Agreement(self.group_size)
+        self.agreement = Agreement(self.group_size, self.team)
         self.comm_stream = torch.cuda.Stream(priority=-1) if torch.cuda.is_available() else None
         self._normal, self._low = _normal.Normal(self), _low_latency.LowLatency(self)
 
     def destroy(self) -> None:
-        """End what calls needed. Collective over the group; a second call does nothing."""
+        """End what calls needed, and after the last Buffer of a process the job that the first one
+        has started. Collective over the group; a second call does nothing."""
         if not self.explicitly_destroy:
             raise wrong(
                 "Buffer.destroy",
@@ -74,6 +77,7 @@ class Buffer(Refused):
         self._normal.close()
         self._low.close()
         self.agreement.close()
+        _start.ended(self.team)
 
     def _need(self, call: str) -> None:
         """Refuse calls of a Buffer that has been destroyed."""
@@ -131,7 +135,7 @@ class Buffer(Refused):
 
     def blocks(self) -> int:
         """Return blocks of a kernel as the library's configuration has them; 0: it chooses."""
-        return Buffer.num_sms if Buffer._sms_chosen else 0
+        return self.sms or (Buffer.num_sms if Buffer._sms_chosen else 0)
 
     @staticmethod
     def refuse_capture(what: str) -> None:

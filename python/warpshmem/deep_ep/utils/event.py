@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, List, Optional, Tuple
+from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
 
 import torch
 
@@ -27,29 +27,62 @@ class EventOverlap:
     """An EventHandle, or None where a call did not leave one; `with event:` waits at the block's
     end.
 
-    extra_tensors: kept as long as this object, for the stream that uses them.
+    extra_tensors: kept as long as this object, for the stream that uses them. results: of a call
+    with defer_epilogue, makes what the first wait returns; later ones return the same.
     """
 
     def __init__(
         self,
         event: Optional[EventHandle] = None,
         extra_tensors: Optional[Tuple[torch.Tensor, ...]] = None,
+        results: Optional[Callable[[], Any]] = None,
     ) -> None:
         self.event = event
         self.extra_tensors = extra_tensors
+        self.hook_after_wait: Optional[Callable[[], Any]] = None
+        self._results, self._made = results, None
+        self._release = False
 
-    def current_stream_wait(self) -> None:
-        """Let the current stream wait for the event. ValueError where there is none."""
-        if self.event is None:
-            raise ValueError("deep_ep.EventOverlap: there is no event; call with async_finish=True")
-        self.event.current_stream_wait()
+    def current_stream_wait(self, release_handle: bool = False) -> Any:
+        """Let the current stream wait for the event, then call the hook, once. release_handle: the
+        event ends here. Returns the results of a call with defer_epilogue, else None. ValueError
+        where there is no event."""
+        if self.event is None and self._made is None:
+            raise ValueError(
+                "deep_ep.EventOverlap: there is no event; call with async_finish=True "
+                "(async_with_compute_stream=True)"
+            )
+        if self.event is not None:
+            self.event.current_stream_wait()
+        hook, self.hook_after_wait = self.hook_after_wait, None
+        if hook is not None:
+            hook()
+        if self._results is not None:
+            self._made, self._results = self._results(), None
+        if release_handle:
+            self.event = None
+        return self._made
+
+    wait = current_stream_wait
+
+    def register_hook_after_wait(self, hook_after_wait: Callable[[], Any]) -> None:
+        """Have the next wait call it. ValueError where one is registered already."""
+        if self.hook_after_wait is not None:
+            raise ValueError("deep_ep.EventOverlap: a hook is registered already; wait first")
+        self.hook_after_wait = hook_after_wait
+
+    def __call__(self, release_handle: bool = False) -> "EventOverlap":
+        """Say whether the next `with` block's end releases the event: `with event(True):`."""
+        self._release = release_handle
+        return self
 
     def __enter__(self) -> "EventOverlap":
         return self
 
     def __exit__(self, *_: Any) -> None:
+        release, self._release = self._release, False
         if self.event is not None:
-            self.event.current_stream_wait()
+            self.current_stream_wait(release)
 
 
 def check_nvlink_connections(group: Any) -> None:
@@ -67,24 +100,38 @@ def tensors_of(*values: Any) -> List[torch.Tensor]:
     return found
 
 
+def _recorded(event: Optional[Union[EventOverlap, EventHandle]]) -> Optional[Any]:
+    """Return the event of CUDA that an EventOverlap or EventHandle has, if any."""
+    handle = event.event if isinstance(event, EventOverlap) else event
+    return handle.event if handle is not None else None
+
+
 class Launch:
     """A call's stream as a context: inside, it is the current one; `finish` says who waits for
-    it."""
+    it. second: another event that the stream waits for first."""
 
     def __init__(
-        self, stream: Optional[Any], previous_event: Optional[EventOverlap], async_finish: bool
+        self,
+        stream: Optional[Any],
+        previous_event: Optional[Union[EventOverlap, EventHandle]],
+        async_finish: bool,
+        second: Optional[Union[EventOverlap, EventHandle]] = None,
     ) -> None:
         self.stream, self.previous, self.is_async = stream, previous_event, async_finish
+        self.second = second
         self.compute = torch.cuda.current_stream() if stream is not None else None
 
     def __enter__(self) -> "Launch":
         if self.stream is None:
             return self
-        before = self.previous.event if self.previous is not None else None
-        if before is not None and before.event is not None:
-            self.stream.wait_event(before.event)
+        before = _recorded(self.previous)
+        if before is not None:
+            self.stream.wait_event(before)
         elif self.stream != self.compute:
             self.stream.wait_stream(self.compute)
+        second = _recorded(self.second)
+        if second is not None:
+            self.stream.wait_event(second)
         self._context = torch.cuda.stream(self.stream)
         self._context.__enter__()
         return self

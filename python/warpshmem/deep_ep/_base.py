@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What EPBuffer and ElasticBuffer have in common: attributes, sizes, and calls whose arguments are
+checked here."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, Tuple
+
+import torch
+import warpshmem
+from warpshmem import ep
+
+from . import _domains, _elastic, _elastic_checks as checks, _singly, _start
+from ._elastic_refused import Refused
+from ._pool import FIRST_HANDLES
+from .buffer import Buffer
+from .errors import wrong
+from .utils.event import EventHandle, EventOverlap, Launch
+
+SMS = 24  # what calls in normal mode take where nothing is said
+SMS_ALONE = 64
+QPS = 9
+PAGE = 2 << 20
+_IDS = "emit_expert_ids"
+TOPK, EXPERTS = 8, 64  # of a size hint: where num_topk is 0, and experts of a rank
+
+
+class Base(Refused):
+    """One Buffer of the second interface."""
+
+    allow_hybrid_mode: bool
+    allow_multiple_reduction: bool
+    prefer_overlap_with_compute: bool
+    use_fp8_dispatch: bool
+    explicitly_destroy: bool
+
+    def _open(
+        self, group: Any, num_bytes: Optional[int], tokens: int, hidden: int, topk: int, qps: int
+    ) -> None:
+        """Collective over the group."""
+        name = type(self).__name__
+        checks.shape(name, tokens, hidden, topk)
+        checks.whole(name, "num_allocated_qps", qps, 0)
+        if num_bytes is not None:
+            checks.whole(name, "num_bytes", num_bytes, 1)
+        if group is None:
+            raise wrong(name, "group", "is None; give a process group of torch.distributed")
+        self.group, self.num_max_tokens_per_rank = group, tokens
+        self._hidden, self._name = hidden, name
+        self._inner: Optional[Buffer] = Buffer(group, explicitly_destroy=True)
+        self.rank_idx, self.num_ranks = self._inner.rank, self._inner.group_size
+        self._calls = _elastic.Calls(
+            self._inner, self.allow_hybrid_mode, self.allow_multiple_reduction
+        )
+        if tokens:
+            self._inner._normal.pool.first = dict(
+                tokens=min(tokens, _singly.MOST),
+                capacity=min(tokens, _singly.MOST) * self.num_ranks,
+                handles=FIRST_HANDLES,
+                topk=max(topk, 1),
+            )
+        self.num_rdma_ranks, self.num_nvlink_ranks = self._calls.physical
+        self.num_scaleout_ranks, self.num_scaleup_ranks = self._calls.logical
+        self.scaleout_rank_idx = self.rank_idx // self.num_scaleup_ranks
+        self.scaleup_rank_idx = self.rank_idx % self.num_scaleup_ranks
+        self.num_allocated_qps = qps or QPS
+        self.nccl_comm_handle = None
+        self.runtime: Any = self._inner.runtime
+        self.num_bytes = num_bytes
+        if num_bytes is None:
+            self.num_bytes = self.get_buffer_size_hint(
+                group, tokens, hidden, topk, self.use_fp8_dispatch
+            )
+
+    # What does not depend on a call.
+
+    @staticmethod
+    def get_buffer_size_hint(
+        group: Any,
+        num_max_tokens_per_rank: int,
+        hidden: int,
+        num_topk: int = 0,
+        use_fp8_dispatch: bool = False,
+        allow_hybrid_mode: bool = True,
+        allow_multiple_reduction: bool = True,
+    ) -> int:
+        """Return the bytes of symmetric memory, a multiple of 2 MB, that one kind of dispatch takes
+        with its combine, biases and single rounding included, to 64 handles at a time and to 64
+        experts a rank. Rows of another type, or dispatches with and without do_cpu_sync, take as
+        much again. Collective over the group, which it starts warpshmem for. 0 where sizes are 0.
+        """
+        call = "EPBuffer.get_buffer_size_hint"
+        checks.shape(call, num_max_tokens_per_rank, hidden, num_topk)
+        n = _start.start(group, None, call).size
+        if not num_max_tokens_per_rank or not hidden:
+            return 0
+        near, topk = _domains.domains(n)[1], num_topk or TOPK
+        tokens = min(num_max_tokens_per_rank, _singly.MOST)
+        main = dict(
+            mode=ep.HIGH_THROUGHPUT,
+            dtype=ep.FP8 if use_fp8_dispatch else ep.BF16,
+            hidden=hidden,
+            experts=EXPERTS * n,
+            topk=topk,
+            tokens=tokens,
+            capacity=tokens * n,
+            handles=FIRST_HANDLES,
+        )
+        singly = _singly.fields(n, 0, hidden, num_max_tokens_per_rank, topk)
+        found = sum(ep.bytes_of(ep.config(**each), n, near).symmetric for each in (main, singly))
+        return int((found + PAGE - 1) // PAGE * PAGE)
+
+    @staticmethod
+    def capture() -> EventHandle:
+        """Return an event of the current stream."""
+        return EventHandle()
+
+    def get_theoretical_num_sms(
+        self,
+        num_experts: int,
+        num_topk: int,
+        num_scaleout_topk: int = 0,
+        rdma_gbs: float = 0,
+        nvlink_gbs: float = 0,
+        sm_read_gbs: float = 0,
+        sm_write_gbs: float = 0,
+    ) -> int:
+        """Return how many SMs to give a call: 24, which hold a call back by less than 5 % against
+        more; without prefer_overlap_with_compute 64, for rows to many experts. Rates are kept out
+        of it. On a GPU with fewer SMs an even number of them."""
+        call = "%s.get_theoretical_num_sms" % self._name
+        checks.experts(call, num_experts, self.num_ranks)
+        checks.whole(call, "num_topk", num_topk, 1)
+        if num_scaleout_topk:
+            raise wrong(call, "num_scaleout_topk", "is %r; leave it 0" % (num_scaleout_topk,))
+        wanted = SMS if self.prefer_overlap_with_compute else SMS_ALONE
+        if not torch.cuda.is_available():
+            return wanted
+        there = torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
+        return min(wanted, there // 2 * 2)
+
+    def get_theoretical_num_qps(self, num_sms: int) -> int:
+        """Return how many queue pairs a call may name: rows go by the library's endpoints,
+        whatever it is."""
+        checks.whole("%s.get_theoretical_num_qps" % self._name, "num_sms", num_sms, 1)
+        return min(num_sms, self.num_allocated_qps)
+
+    def get_comm_stream(self) -> Any:
+        """Return the stream that calls run on; None without a GPU."""
+        return self._need("get_comm_stream").comm_stream
+
+    def get_physical_domain_size(self) -> Tuple[int, int]:
+        """Return the number of hosts, and of ranks of each."""
+        return self.num_rdma_ranks, self.num_nvlink_ranks
+
+    def get_logical_domain_size(self) -> Tuple[int, int]:
+        """Return the number of scale-out ranks, and of scale-up ranks."""
+        return self.num_scaleout_ranks, self.num_scaleup_ranks
+
+    def barrier(
+        self, use_comm_stream: bool = True, with_cpu_sync: bool = False, sequential: bool = True
+    ) -> None:
+        """Wait until all ranks have come: on the stream of calls or the current one; with_cpu_sync,
+        and without a GPU, on the host. Collective over the group."""
+        inner = self._need("barrier")
+        team = inner.team if inner.team is not None else warpshmem.TEAM_WORLD
+        if inner.comm_stream is None:
+            team.barrier()
+            return
+        stream = inner.comm_stream if use_comm_stream else torch.cuda.current_stream()
+        if with_cpu_sync:
+            torch.cuda.synchronize()
+        team.barrier(stream)
+        if with_cpu_sync:
+            torch.cuda.synchronize()
+
+    def print_memory_usage(self) -> None:
+        """Print a line: the symmetric memory that calls have taken so far, of num_bytes."""
+        self._need("print_memory_usage")
+        used, count = self._used()
+        print(
+            "deep_ep.%s: rank %d of %d has taken %d bytes of symmetric memory for %d kinds of "
+            "calls; num_bytes is %d"
+            % (self._name, self.rank_idx, self.num_ranks, used, count, self.num_bytes or 0),
+            flush=True,
+        )
+
+    def _used(self) -> Tuple[int, int]:
+        """Return symmetric bytes and instances."""
+        inner = self._need("print_memory_usage")
+        made = [entry.instance for entry in inner._normal.pool.all()] + self._calls.singly.all()
+        near = self.num_nvlink_ranks
+        sizes = [ep.bytes_of(one.config, self.num_ranks, near).symmetric for one in made]
+        return sum(sizes), len(made)
+
+    def destroy(self) -> None:
+        """End what calls needed, and after the last Buffer of a process the job that the first one
+        has started. Collective over the group; a second call does nothing."""
+        if not self.explicitly_destroy:
+            text = "is False; make the Buffer with explicitly_destroy=True"
+            raise wrong("%s.destroy" % self._name, "explicitly_destroy", text)
+        if self._inner is not None:
+            self._calls.close()
+            self._inner.destroy()
+        self._inner = self.runtime = None
+
+    def _need(self, call: str) -> Buffer:
+        """Refuse calls of a Buffer that has been destroyed."""
+        if self._inner is None:
+            text = "is a Buffer that was destroyed; make another one"
+            raise wrong("%s.%s" % (self._name, call), "self", text)
+        return self._inner
+
+    # Calls: `given` are their arguments by name.
+
+    def _ask(self, given: Dict[str, Any], copy: bool, ids: bool) -> _elastic.Ask:
+        """Return a dispatch whose arguments are right."""
+        call, handle, sync = self._name + ".dispatch", given["handle"], given["do_cpu_sync"]
+        x, expand = given["x"], given["do_expand"]
+        experts, most = given["num_experts"], given["num_max_tokens_per_rank"]
+        alignment = given["expert_alignment"]
+        if handle is not None:
+            self._check_handle(call, given)
+            most, experts = handle.num_max_tokens_per_rank, handle.num_experts
+            alignment, sync = handle.expert_alignment, False
+        most = checks.whole(
+            call, "num_max_tokens_per_rank", most or self.num_max_tokens_per_rank, 1
+        )
+        checks.rows(call, x, self._hidden, most)
+        experts = checks.experts(call, experts, self.num_ranks)
+        alignment = checks.whole(call, "expert_alignment", 1 if alignment is None else alignment, 1)
+        rows = x[0] if isinstance(x, (tuple, list)) else x
+        if handle is None:
+            checks.choices(call, given["topk_idx"], rows, experts)
+        topk = given["topk_idx"] if handle is None else handle.topk_idx
+        if topk.shape[0] != rows.shape[0]:
+            text = "has %d rows, and the handle is of %d tokens; give as many"
+            raise wrong(call, "x", text % (rows.shape[0], topk.shape[0]))
+        checks.weights(call, given["topk_weights"], rows, tuple(topk.shape))
+        stats = given["cumulative_local_expert_recv_stats"]
+        checks.stats(call, stats, rows, experts // self.num_ranks)
+        for name, value in (("do_zero_padding", given["do_zero_padding"]), (_IDS, ids)):
+            if value and not expand:
+                raise wrong(call, name, "is True; it is for do_expand=True")
+        return _elastic.Ask(
+            x=x,
+            topk_idx=given["topk_idx"],
+            weights=given["topk_weights"],
+            stats=stats,
+            experts=experts,
+            most=most,
+            alignment=alignment,
+            sms=given["num_sms"] or self.get_theoretical_num_sms(experts, topk.shape[1]),
+            handle=handle,
+            copy=copy,
+            sync=sync is None or bool(sync),
+            expand=bool(expand),
+            zero=given["do_zero_padding"],
+            ids=ids,
+            columns=given["use_tma_aligned_col_major_sf"],
+        )
+
+    def _check_handle(self, call: str, given: Dict[str, Any]) -> None:
+        """Refuse what a dispatch with a handle must not say, or says otherwise."""
+        handle = checks.handle(call, given["handle"], self._calls)
+        if given["topk_idx"] is not None:
+            raise wrong(call, "topk_idx", "is given with a handle; leave it out")
+        if given["do_cpu_sync"]:
+            raise wrong(call, "do_cpu_sync", "is True with a handle; leave it out")
+        for name in ("num_experts", "num_max_tokens_per_rank", "expert_alignment", "do_expand"):
+            checks.same(call, name, given[name], getattr(handle, name))
+
+    def _launch(self, call: str, given: Dict[str, Any], x: torch.Tensor, second: Any) -> Launch:
+        """Return the stream of a call, as a context."""
+        previous, on_stream = given["previous_event"], given["allocate_on_comm_stream"]
+        checks.event(call, previous, on_stream)
+        checks.event(call, second, on_stream, "previous_event_before_epilogue")
+        checks.units(call, given["num_sms"], given["num_qps"], self.num_allocated_qps)
+        stream = self._need(call)._stream(x)
+        return Launch(stream, previous, given["async_with_compute_stream"], second)
+
+    def _dispatch(
+        self,
+        given: Dict[str, Any],
+        copy: bool,
+        ids: bool = False,
+        second: Any = None,
+        defer: bool = False,
+    ) -> Any:
+        inner = self._need("dispatch")
+        call, ask = self._name + ".dispatch", self._ask(given, copy, ids)
+        rows = ask.x[0] if isinstance(ask.x, (tuple, list)) else ask.x
+        launch = self._launch(call, given, rows, second)
+        inner.sms = given["num_sms"]
+        inputs = (ask.x, ask.topk_idx, ask.weights, ask.stats)
+        with launch:
+            results = self._calls.dispatch(ask, launch.stream)
+            made = None if defer else results()
+        if defer:
+            event = launch.finish(inputs, ())
+            return EventOverlap(event.event or EventHandle(), results=results)
+        handle = made[3]
+        kept = (handle.topk_idx, handle.recv_src_metadata, handle._chosen, handle._counts)
+        return made + (launch.finish(inputs, made[:3] + kept),)
+
+    def _combine(self, given: Dict[str, Any], second: Any = None, defer: bool = False) -> Any:
+        self._need("combine")
+        call, x, weights = self._name + ".combine", given["x"], given["topk_weights"]
+        handle = checks.handle(call, given["handle"], self._calls)
+        checks.results(call, x, handle)
+        checks.combined_weights(call, weights, x, handle, self.allow_multiple_reduction)
+        biases = checks.biases(call, given["bias"], x, handle._inner.tokens)
+        launch = self._launch(call, given, x, second)
+        with launch:
+            results = self._calls.combine(x, handle, weights, biases, launch.stream)
+            made = None if defer else results()
+        inputs = (x, weights, biases)
+        if defer:
+            event = launch.finish(inputs, ())
+            return EventOverlap(event.event or EventHandle(), results=results)
+        return made + (launch.finish(inputs, made),)

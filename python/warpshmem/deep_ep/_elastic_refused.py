@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls of EPBuffer and ElasticBuffer that are not offered, by name."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from .errors import NotOffered
+
+_CURES = {
+    "engram": "keep such tables in symmetric memory (warpshmem.empty) and read them by get",
+    "pp": "send between stages by torch.distributed, or by warpshmem's put_signal",
+    "agrs": "gather and reduce by torch.distributed, or by warpshmem's collectives",
+    "lb": "copy the experts' weights by torch.distributed",
+    "mask": "there are no masks: a rank that dies ends the job",
+}
+_CALLS = {
+    "engram": "engram_write engram_fetch get_engram_storage_size_hint",
+    "pp": "pp_set_config pp_send pp_recv get_pp_buffer_size_hint",
+    "agrs": (
+        "create_agrs_session destroy_agrs_session agrs_new_session agrs_set_config "
+        "agrs_get_inplace_tensor all_gather get_agrs_num_max_session_bytes "
+        "get_agrs_buffer_size_hint"
+    ),
+    "lb": "lb_prefetch_weights lb_reduce_grads",
+    "mask": "update_mask_buffer query_mask_buffer clean_mask_buffer",
+}
+# Of the module.
+MODULE = {"BufferAllocator": "lb", "HybridEPBuffer": ""}
+
+
+def refusal(place: str, kind: str) -> NotOffered:
+    """Make the exception of a call."""
+    cure = _CURES.get(kind, "use EPBuffer's or Buffer's dispatch and combine")
+    return NotOffered("deep_ep.%s is not offered here; %s" % (place, cure))
+
+
+def _call(name: str, kind: str) -> Callable[..., Any]:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise refusal("EPBuffer." + name, kind)
+
+    refused.__name__ = name
+    refused.__doc__ = "Raises NotOffered."
+    return staticmethod(refused)  # type: ignore[return-value]
+
+
+class Refused:
+    """What EPBuffer and ElasticBuffer have by name alone."""
+
+
+for _kind, _names in _CALLS.items():
+    for _name in _names.split():
+        setattr(Refused, _name, _call(_name, _kind))

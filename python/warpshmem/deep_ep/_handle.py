@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""EPHandle: what a dispatch of EPBuffer or ElasticBuffer leaves for its combine and for later
+dispatches of its routing."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional
+
+import torch
+
+
+class EPHandle:
+    """A dispatch made it; programs read its attributes.
+
+    do_expand, num_experts, expert_alignment, num_max_tokens_per_rank, num_sms: of the dispatch.
+    topk_idx: [T, K], the dispatch's. num_recv_tokens: R received rows; num_expanded_tokens: the sum
+    of the aligned counts. Both are what can come at most without do_cpu_sync.
+    num_recv_tokens_per_expert_list: the aligned counts of the L experts here, empty without
+    do_cpu_sync. All tensors are int32: psum_num_recv_tokens_per_scaleup_rank, inclusive sums of
+    rows by source; psum_num_recv_tokens_per_expert [L], inclusive sums of aligned counts, with
+    do_expand each expert's first row plus its real count; num_unaligned_recv_tokens_per_expert [L],
+    with do_expand; recv_src_metadata [R, K + 2]: source rank * num_max_tokens_per_rank + token,
+    then the row's number among those of its source * K + the first choice that is here, then, with
+    do_expand, each choice's expanded row; -1 where there is none. recv_expert_ids, with
+    emit_expert_ids: the expert here of each expanded row, -1: no token's. token_metadata_at_forward
+    and channel_linked_list are None: rows are not forwarded by channels.
+    """
+
+    do_expand: bool
+    num_experts: int
+    expert_alignment: int
+    num_max_tokens_per_rank: int
+    num_sms: int
+    topk_idx: torch.Tensor
+    num_recv_tokens: int
+    num_expanded_tokens: int
+    num_recv_tokens_per_expert_list: List[int]
+    psum_num_recv_tokens_per_scaleup_rank: torch.Tensor
+    psum_num_recv_tokens_per_expert: torch.Tensor
+    num_unaligned_recv_tokens_per_expert: Optional[torch.Tensor] = None
+    recv_src_metadata: torch.Tensor
+    token_metadata_at_forward: Optional[torch.Tensor] = None
+    channel_linked_list: Optional[torch.Tensor] = None
+    recv_expert_ids: Optional[torch.Tensor] = None
+
+    # Of this package.
+    _inner: Any  # the handle of normal mode
+    _owner: Any  # the calls that made it
+    _counts: torch.Tensor  # [L], not aligned
+    _chosen: torch.Tensor  # [R, K] int32: experts here of each row, -1: another rank's
+    _places: Optional[torch.Tensor] = None  # [R, K]: expanded rows
+    _most: int  # rows that any rank receives, at most
+    _slots: Optional[torch.Tensor] = None
+
+    @property
+    def dst_buffer_slot_idx(self) -> torch.Tensor:
+        """[T, K] int32: of each choice, rank * num_max_tokens_per_rank + the token's number among
+        those that this rank sends to the expert's rank; -1: no expert."""
+        if self._slots is None:
+            n, owner = self._owner.size, self._owner.rank
+            ranks = torch.div(self.topk_idx, self.num_experts // n, rounding_mode="floor").long()
+            valid = self.topk_idx >= 0
+            at = torch.where(valid, ranks, torch.full_like(ranks, n))
+            inside = torch.zeros((at.shape[0], n + 1), dtype=torch.int64, device=at.device)
+            inside.scatter_(1, at, 1)
+            number = (inside.cumsum(0) - 1).gather(1, at) + owner * self.num_max_tokens_per_rank
+            self._slots = torch.where(valid, number, torch.full_like(number, -1)).int()
+        return self._slots
