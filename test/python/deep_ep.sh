@@ -20,7 +20,7 @@ GLOO_SOCKET_IFNAME=lo
 [ ! -e "$WARPSHMEM_LIBRARY_DIR/_calls.abi3.so" ] || export WARPSHMEM_PYTHON_CALLS="${WARPSHMEM_PYTHON_CALLS:-extension}"
 export WARPSHMEM_LIBRARY_DIR SHMEM_SYMMETRIC_SIZE PYTHONPATH PYTHONDONTWRITEBYTECODE GLOO_SOCKET_IFNAME
 normal=$here/deep_ep_normal_test.py
-elastic=$here/deep_ep_elastic_test.py,$here/deep_ep_elastic_wrong_test.py
+elastic=$here/deep_ep_elastic_test.py,$here/deep_ep_elastic_wrong_test.py,$here/deep_ep_callers_test.py
 all=$normal,$here/deep_ep_low_test.py,$here/deep_ep_values_test.py,$here/deep_ep_quick_test.py,$elastic,$here/deep_ep_other_test.py
 
 # tests HOW: the lines of a job's TAP as this script's own.
@@ -48,6 +48,7 @@ job()
 }
 
 job "one group" "$python" "$here/deep_ep_job.py" 4 "$all,$here/ep_test.py,$here/deep_ep_frameworks_test.py"
+job "groups" "$python" "$here/deep_ep_job.py" 4 "$here/deep_ep_groups_test.py"
 WSH_TEST_HOSTS=2 SHMEM_LIBFABRIC_PROVIDER=tcp job "2 emulated hosts" "$oshrun" -n 4 --nodes-emulated 2 \
     "$python" -u "$here/deep_ep_job.py" launched "$all,$here/ep_test.py" "" "$tap_dir/store"
 [ "${WARPSHMEM_PYTHON_CALLS:-}" != extension ] || WARPSHMEM_PYTHON_CALLS=ctypes job "one group, by ctypes" \

@@ -117,7 +117,7 @@ class Pool:
         else:
             tokens = last["tokens"]
         capacity = min(tokens * self.buffer.group_size, max(last["capacity"], _power(rows), tokens))
-        topk = max(last["topk"], topk)
+        topk = min(max(last["topk"], topk), key[3])
         fields = self._fields(key, topk, tokens, capacity, min(handles, 4096))
         entries.append(Entry(fields, self.buffer.team))
         return entries[-1]
