@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import Any, List
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -93,6 +94,63 @@ def test_low_row_sources(job: Job) -> None:
             assert handle[0].shape == rows.shape[:2] and handle[0].dtype == torch.int32
             chosen = (sent.topk == job.rank * case.local + expert).any(1)
             same(of, chosen.nonzero()[:, 0])
+
+
+def test_low_waits(job: Job) -> None:
+    """The last rank comes 50 ms late to each call: the others have waited for it alone."""
+    buffer, case = buffer_of(job), case_of(job, seed=37)
+    given, last = mine(job, case), job.n - 1
+    times = [torch.zeros(job.n + 2, dtype=torch.int64, device=job.device) for _ in range(2)]
+    names = ("dispatch_wait_recv_cost_stats", "combine_wait_recv_cost_stats")
+    more, late = [{name: one} for name, one in zip(names, times)], 0.05 * (job.rank == last)
+
+    def start() -> None:
+        torch.distributed.barrier(job.group)
+        time.sleep(late)
+
+    def calls(hook: bool) -> None:
+        start()
+        rows, _, handle, _, receive = buffer.low_latency_dispatch(
+            given.x,
+            given.topk,
+            40,
+            case.n * case.local,
+            use_fp8=False,
+            return_recv_hook=hook,
+            **more[0],
+        )
+        receive() if hook else None
+        y = run_experts(job, case, rows)
+        start()
+        out, _, receive = buffer.low_latency_combine(
+            y, given.topk, given.weights, handle, return_recv_hook=True, **more[1]
+        )
+        receive()
+        near(out, reference.low_sum(case, job.rank, expert_scaled))
+
+    if job.hosts > 1:
+        refused(lambda: calls(False), names[0], "not offered")
+        return
+    for hook in (False, True):
+        calls(hook)  # the first one makes the instance
+        before = [one.tolist() for one in times]
+        calls(hook)
+        for kind, one, old in zip(names, times, before):
+            waited = [now - then for now, then in zip(one.tolist(), old)]
+            assert min(waited) >= 0 and waited[job.n :] == [0, 0]
+            assert job.rank == last or waited[last] > 5e6, (kind, hook, waited)
+    rows, _, handle, _, _ = buffer.low_latency_dispatch(
+        given.x, given.topk, 40, case.n * case.local, use_fp8=False
+    )
+    refused(
+        lambda: buffer.low_latency_combine(rows, given.topk, given.weights, handle, **more[1]),
+        names[1],
+        "return_recv_hook",
+    )
+    buffer.low_latency_combine(rows, given.topk, given.weights, handle)
+    for given_wrong in (times[0][: job.n - 1], times[0].int(), times[0][None]):
+        more[0][names[0]] = given_wrong
+        refused(lambda: calls(False), names[0], "int64")
 
 
 class Operators(TorchDispatchMode):

@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import Any, Optional, Tuple
 
 import torch
+import warpshmem
 from warpshmem import ep
 
 from . import _topk
-from .errors import wrong
+from .errors import not_offered, wrong
 
 FP8_DTYPE = getattr(torch, "float8_e4m3fn", None)
 
@@ -60,6 +61,21 @@ def stats(stats: Optional[torch.Tensor], local: int) -> None:
             "has shape %s of %s; it is [%d] of torch.int32"
             % (tuple(stats.shape), stats.dtype, local),
         )
+
+
+def waits(kind: str, given: Optional[torch.Tensor], x: torch.Tensor, ranks: int) -> None:
+    """Refuse what times cannot be added to, and between hosts all."""
+    if given is None:
+        return
+    call, name = "low_latency_" + kind, kind + "_wait_recv_cost_stats"
+    if given.dtype != torch.int64 or given.dim() != 1 or given.shape[0] < ranks:
+        text = "has shape %s of %s; it is [%d] of torch.int64, or longer"
+        raise wrong(call, name, text % (tuple(given.shape), given.dtype, ranks))
+    if given.device != x.device or not given.is_contiguous():
+        raise wrong(call, name, "is not contiguous, or on another device than x; give such a one")
+    if warpshmem.TEAM_SHARED.n_pes < ranks:
+        cure = "leave it None between hosts; SHMEM_HANG_SECONDS names ranks that are waited for"
+        raise not_offered("Buffer." + call, name, "a tensor", cure)
 
 
 def combine(

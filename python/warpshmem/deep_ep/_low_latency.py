@@ -10,7 +10,7 @@ import torch
 from warpshmem import _ep_arrays, ep
 
 from . import _low_checks, _low_plans, _topk
-from .errors import wrong
+from .errors import not_offered, wrong
 from .utils.event import EventHandle, EventOverlap, Launch
 
 HANDLES = 8
@@ -216,9 +216,11 @@ class LowLatency:
         packed: bool,
         async_finish: bool,
         hook: bool,
+        waits: Optional[torch.Tensor] = None,
     ) -> Tuple[Any, ...]:
-        """packed: scales as bytes of exponents, four in a word."""
+        """packed: scales as bytes of exponents, four in a word. waits: [ranks] int64, ns."""
         _low_checks.dispatch(x, topk_idx, max_tokens, dtype, packed)
+        _low_checks.waits("dispatch", waits, x, self.buffer.group_size)
         _low_checks.stats(stats, experts // self.buffer.group_size)
         tokens, k = topk_idx.shape
         place = self.place(int(x.is_cuda), dtype, x.shape[1], experts, k, max_tokens, tokens)
@@ -245,6 +247,7 @@ class LowLatency:
         made.rows, made.counts = rows.data_ptr(), counts.data_ptr()
         made.row_sources, made.ranges = sources.data_ptr(), ranges.data_ptr()
         made.totals = stats.data_ptr() if stats is not None else None
+        made.waits = waits.data_ptr() if waits is not None else None
         start = place.instance.start_dispatch
 
         def call(halves: int, stream: Any) -> None:
@@ -255,7 +258,7 @@ class LowLatency:
             place,
             "dispatch",
             call,
-            (x, topk, stats),
+            (x, topk, stats, waits),
             (rows, scales, counts, sources, ranges),
             async_finish,
             hook,
@@ -342,10 +345,20 @@ class LowLatency:
         async_finish: bool,
         hook: bool,
         out: Optional[torch.Tensor],
+        waits: Optional[torch.Tensor] = None,
     ) -> Tuple[torch.Tensor, EventOverlap, Any]:
         self.check(handle)
         place = handle.place
         _low_checks.combine(x, topk_idx, weights, handle, out)
+        _low_checks.waits("combine", waits, x, self.buffer.group_size)
+        if waits is not None and not hook:
+            raise not_offered(
+                "Buffer.low_latency_combine",
+                "combine_wait_recv_cost_stats",
+                "a tensor",
+                "leave it None, or take it with return_recv_hook=True: a whole combine waits for "
+                "others' weights before, which is not counted",
+            )
         if out is None:
             shape = (handle.tokens, place.rows[2])
             out = torch.empty(shape, dtype=torch.bfloat16, device=x.device)
@@ -355,6 +368,7 @@ class LowLatency:
         made.y = place.instance.buffer_address(ep.BUFFER_Y) if zero_copy else x.data_ptr()
         made.weights = weights.data_ptr() or x.data_ptr()  # not NULL, nor read
         made.out = out.data_ptr()
+        made.waits = waits.data_ptr() if waits is not None else None
         start = place.instance.start_combine
 
         def call(halves: int, stream: Any) -> None:
@@ -362,7 +376,7 @@ class LowLatency:
             start(made)
 
         event, receive = self._start(
-            place, "combine", call, (x, weights), (out,), async_finish, hook
+            place, "combine", call, (x, weights, waits), (out,), async_finish, hook
         )
         return out, event, receive
 

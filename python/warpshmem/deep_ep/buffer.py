@@ -293,7 +293,8 @@ class Buffer(Refused):
         x: [T, hidden] bfloat16, T up to num_max_dispatch_tokens_per_rank. topk_idx: [T, K], -1:
         none. With return_recv_hook rows are there when the returned hook has been called; the
         network works meanwhile. round_scale: scales are powers of two; use_ue8m0: as bytes of
-        exponents, four in an int32. Returns rows [local experts, ranks * num_max…, hidden] (with
+        exponents, four in an int32. dispatch_wait_recv_cost_stats: [ranks] int64, or longer, to which
+        the ns are added that this rank waited for each other one; on one host. Returns rows [local experts, ranks * num_max…, hidden] (with
         use_fp8: and scales [.., hidden / 128], in which rows of a column lie beside each other),
         counts [local experts], handle, event, hook.
         """
@@ -309,13 +310,6 @@ class Buffer(Refused):
                     return found  # type: ignore[return-value]
         self._need("low_latency_dispatch")
         refuse_others("low_latency_dispatch", DISPATCH, others)
-        if dispatch_wait_recv_cost_stats is not None:
-            raise not_offered(
-                "Buffer.low_latency_dispatch",
-                "dispatch_wait_recv_cost_stats",
-                "a tensor",
-                "leave it None; SHMEM_HANG_SECONDS names ranks that are waited for",
-            )
         if use_ue8m0 and not round_scale:
             raise wrong("Buffer.low_latency_dispatch", "use_ue8m0", "needs round_scale=True")
         return self._low.dispatch(
@@ -328,6 +322,7 @@ class Buffer(Refused):
             use_fp8 and use_ue8m0,
             async_finish,
             return_recv_hook,
+            dispatch_wait_recv_cost_stats,
         )  # type: ignore[return-value]
 
     def low_latency_combine(
@@ -348,7 +343,8 @@ class Buffer(Refused):
 
         x: bfloat16, shaped as the rows of the dispatch; with zero_copy what
         get_next_low_latency_combine_buffer returned was written instead. topk_idx: the dispatch's.
-        topk_weights: [T, K] float32. Returns the sums [T, hidden], event, hook.
+        topk_weights: [T, K] float32. combine_wait_recv_cost_stats: as in the dispatch, with a hook.
+        Returns the sums [T, hidden], event, hook.
         """
         if not (
             use_logfmt
@@ -371,16 +367,17 @@ class Buffer(Refused):
                 True,
                 "leave it False: rows come back as BF16",
             )
-        if combine_wait_recv_cost_stats is not None:
-            raise not_offered(
-                "Buffer.low_latency_combine",
-                "combine_wait_recv_cost_stats",
-                "a tensor",
-                "leave it None; SHMEM_HANG_SECONDS names ranks that are waited for",
-            )
         return self._low.combine(
-            x, topk_idx, topk_weights, handle, zero_copy, async_finish, return_recv_hook, out
-        )  # type: ignore[arg-type]
+            x,
+            topk_idx,
+            topk_weights,
+            handle,  # type: ignore[arg-type]
+            zero_copy,
+            async_finish,
+            return_recv_hook,
+            out,
+            combine_wait_recv_cost_stats,
+        )
 
     def get_next_low_latency_combine_buffer(self, handle: Any) -> torch.Tensor:
         """Return what the next low_latency_combine with zero_copy=True takes: [local experts, rows,
