@@ -48,6 +48,7 @@ job()
 }
 
 job "one group" "$python" "$here/deep_ep_job.py" 4 "$all,$here/ep_test.py,$here/deep_ep_frameworks_test.py"
+job "2 processes" "$python" "$here/deep_ep_page.py" "$top_srcdir/docs/guide/deep-ep.md" 2
 job "groups" "$python" "$here/deep_ep_job.py" 4 "$here/deep_ep_groups_test.py"
 WSH_TEST_HOSTS=2 SHMEM_LIBFABRIC_PROVIDER=tcp job "2 emulated hosts" "$oshrun" -n 4 --nodes-emulated 2 \
     "$python" -u "$here/deep_ep_job.py" launched "$all,$here/ep_test.py" "" "$tap_dir/store"
