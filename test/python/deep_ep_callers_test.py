@@ -82,18 +82,24 @@ def test_caller_vllm(job: Job) -> None:
 
 
 def test_caller_vllm_mxfp8(job: Job) -> None:
-    """Rows of MXFP8: a byte of exponent for each 32 columns, four in an int32."""
+    """Rows of MXFP8: a byte of exponent for each 32 columns, four in an int32, by columns."""
     case = case_of(job, seed=501, hidden=512)
     given = mine(job, case)
     codes, _ = codes_of(job, given.x)
     made = torch.Generator().manual_seed(job.rank)
     exponents = torch.randint(0, 255, (given.x.shape[0], 16), generator=made, dtype=torch.uint8)
-    packed = exponents.view(torch.int32).to(job.device)
+    packed = exponents.view(torch.int32).to(job.device).t().contiguous().t()
     buffer = deep_ep.ElasticBuffer(job.group, num_max_tokens_per_rank=MOST, explicitly_destroy=True)
     (rows, scales), topk, _, handle, _ = buffer.dispatch(
-        x=(codes, packed), topk_idx=given.topk, num_experts=case.n * case.local
+        x=(codes, packed),
+        topk_idx=given.topk,
+        num_experts=case.n * case.local,
+        use_tma_aligned_col_major_sf=True,
     )
     assert scales.dtype == torch.int32 and scales.shape == (rows.shape[0], 4)
+    assert scales.stride() == (1, -(-rows.shape[0] // 4) * 4)
+    sent = codes_of(job, reference.normal_rows(case, job.rank).x)[0]
+    same(rows.view(torch.uint8), sent.cpu().view(torch.uint8))
     named = handle.recv_src_metadata[:, 0].cpu()
     for source in range(job.n):
         tokens = (named[named // MOST == source] % MOST).long()

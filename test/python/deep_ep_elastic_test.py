@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
 import os
 import sys
@@ -367,7 +369,10 @@ def test_elastic_attributes(job: Job) -> None:
         assert (buffer.get_comm_stream() is not None) == job.cuda
         buffer.barrier()
         buffer.barrier(use_comm_stream=False, with_cpu_sync=True, sequential=False)
-        buffer.print_memory_usage()
+        with contextlib.redirect_stdout(io.StringIO()) as wrote:
+            buffer.print_memory_usage()
+        line = "rank %d of %d has taken %d bytes" % (job.rank, job.n, buffer._used()[0])
+        assert line in wrote.getvalue() and wrote.getvalue().count("\n") == 1
     assert deep_ep.get_physical_domain_size(job.group) == (job.hosts, job.n // job.hosts)
     assert deep_ep.get_logical_domain_size(job.group, False) == (1, job.n)
     flat = deep_ep.ElasticBuffer(job.group, allow_hybrid_mode=False, explicitly_destroy=True)

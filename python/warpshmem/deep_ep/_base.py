@@ -4,6 +4,7 @@ checked here."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Dict, Optional, Tuple
 
 import torch
@@ -12,6 +13,7 @@ from warpshmem import ep
 
 from . import _domains, _elastic, _elastic_checks as checks, _singly, _start
 from ._elastic_refused import Refused
+from ._expand import pair
 from ._pool import FIRST_HANDLES
 from .buffer import Buffer
 from .errors import wrong
@@ -178,12 +180,12 @@ class Base(Refused):
         """Print a line: the symmetric memory that calls have taken so far, of num_bytes."""
         self._need("print_memory_usage")
         used, count = self._used()
-        print(
+        sys.stdout.write(
             "deep_ep.%s: rank %d of %d has taken %d bytes of symmetric memory for %d kinds of "
-            "calls; num_bytes is %d"
-            % (self._name, self.rank_idx, self.num_ranks, used, count, self.num_bytes or 0),
-            flush=True,
+            "calls; num_bytes is %d\n"
+            % (self._name, self.rank_idx, self.num_ranks, used, count, self.num_bytes or 0)
         )
+        sys.stdout.flush()
 
     def _used(self) -> Tuple[int, int]:
         """Return symmetric bytes and instances."""
@@ -215,21 +217,10 @@ class Base(Refused):
 
     def _ask(self, given: Dict[str, Any], copy: bool, ids: bool) -> _elastic.Ask:
         """Return a dispatch whose arguments are right."""
-        call, handle, sync = self._name + ".dispatch", given["handle"], given["do_cpu_sync"]
-        x, expand = given["x"], given["do_expand"]
-        experts, most = given["num_experts"], given["num_max_tokens_per_rank"]
-        alignment = given["expert_alignment"]
-        if handle is not None:
-            self._check_handle(call, given)
-            most, experts = handle.num_max_tokens_per_rank, handle.num_experts
-            alignment, sync = handle.expert_alignment, False
-        most = checks.whole(
-            call, "num_max_tokens_per_rank", most or self.num_max_tokens_per_rank, 1
-        )
-        checks.rows(call, x, self._hidden, most)
-        experts = checks.experts(call, experts, self.num_ranks)
-        alignment = checks.whole(call, "expert_alignment", 1 if alignment is None else alignment, 1)
-        rows = x[0] if isinstance(x, (tuple, list)) else x
+        call, handle = self._name + ".dispatch", given["handle"]
+        experts, most, alignment = self._sizes(call, given)
+        checks.rows(call, given["x"], self._hidden, most)
+        rows = pair(given["x"])[0]
         if handle is None:
             checks.choices(call, given["topk_idx"], rows, experts)
         topk = given["topk_idx"] if handle is None else handle.topk_idx
@@ -240,10 +231,10 @@ class Base(Refused):
         stats = given["cumulative_local_expert_recv_stats"]
         checks.stats(call, stats, rows, experts // self.num_ranks)
         for name, value in (("do_zero_padding", given["do_zero_padding"]), (_IDS, ids)):
-            if value and not expand:
+            if value and not given["do_expand"]:
                 raise wrong(call, name, "is True; it is for do_expand=True")
         return _elastic.Ask(
-            x=x,
+            x=given["x"],
             topk_idx=given["topk_idx"],
             weights=given["topk_weights"],
             stats=stats,
@@ -253,12 +244,25 @@ class Base(Refused):
             sms=given["num_sms"] or self.get_theoretical_num_sms(experts, topk.shape[1]),
             handle=handle,
             copy=copy,
-            sync=sync is None or bool(sync),
-            expand=bool(expand),
+            sync=handle is None and given["do_cpu_sync"] in (None, True),
+            expand=bool(given["do_expand"]),
             zero=given["do_zero_padding"],
             ids=ids,
             columns=given["use_tma_aligned_col_major_sf"],
         )
+
+    def _sizes(self, call: str, given: Dict[str, Any]) -> Tuple[int, int, int]:
+        """Return experts, tokens of a rank and alignment of a dispatch: given, or the handle's."""
+        handle, most = given["handle"], given["num_max_tokens_per_rank"]
+        experts, alignment = given["num_experts"], given["expert_alignment"]
+        if handle is not None:
+            self._check_handle(call, given)
+            return handle.num_experts, handle.num_max_tokens_per_rank, handle.expert_alignment
+        most = self.num_max_tokens_per_rank if most is None else most
+        most = checks.whole(call, "num_max_tokens_per_rank", most, 1)
+        alignment = 1 if alignment is None else alignment
+        checks.whole(call, "expert_alignment", alignment, 1)
+        return checks.experts(call, experts, self.num_ranks), most, alignment
 
     def _check_handle(self, call: str, given: Dict[str, Any]) -> None:
         """Refuse what a dispatch with a handle must not say, or says otherwise."""
@@ -289,19 +293,13 @@ class Base(Refused):
     ) -> Any:
         inner = self._need("dispatch")
         call, ask = self._name + ".dispatch", self._ask(given, copy, ids)
-        rows = ask.x[0] if isinstance(ask.x, (tuple, list)) else ask.x
-        launch = self._launch(call, given, rows, second)
+        launch = self._launch(call, given, pair(ask.x)[0], second)
         inner.sms = given["num_sms"]
-        inputs = (ask.x, ask.topk_idx, ask.weights, ask.stats)
         with launch:
-            results = self._calls.dispatch(ask, launch.stream)
-            made = None if defer else results()
-        if defer:
-            event = launch.finish(inputs, ())
-            return EventOverlap(event.event or EventHandle(), results=results)
-        handle = made[3]
-        kept = (handle.topk_idx, handle.recv_src_metadata, handle._chosen, handle._counts)
-        return made + (launch.finish(inputs, made[:3] + kept),)
+            results, held = self._calls.dispatch(ask, launch.stream)
+            made = () if defer else results()
+        inputs = (ask.x, ask.topk_idx, ask.weights, ask.stats)
+        return self._finish(launch, inputs, held, made, results)
 
     def _combine(self, given: Dict[str, Any], second: Any = None, defer: bool = False) -> Any:
         self._need("combine")
@@ -312,10 +310,17 @@ class Base(Refused):
         biases = checks.biases(call, given["bias"], x, handle._inner.tokens)
         launch = self._launch(call, given, x, second)
         with launch:
-            results = self._calls.combine(x, handle, weights, biases, launch.stream)
-            made = None if defer else results()
-        inputs = (x, weights, biases)
-        if defer:
-            event = launch.finish(inputs, ())
-            return EventOverlap(event.event or EventHandle(), results=results)
-        return made + (launch.finish(inputs, made),)
+            results, held = self._calls.combine(x, handle, weights, biases, launch.stream)
+            made = () if defer else results()
+        return self._finish(launch, (x, weights, biases), held, made, results)
+
+    @staticmethod
+    def _finish(
+        launch: Launch, inputs: Any, held: Any, made: Tuple[Any, ...], results: _elastic.Results
+    ) -> Any:
+        """Return what was made and the event; or, where nothing was made yet, an event that makes
+        it. held: what the call has allocated on its stream."""
+        event = launch.finish(inputs, made + held)
+        if made:
+            return made + (event,)
+        return EventOverlap(event.event or EventHandle(), results=results)

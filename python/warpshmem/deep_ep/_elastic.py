@@ -53,14 +53,15 @@ class Calls:
 
     # Dispatch.
 
-    def dispatch(self, ask: Ask, stream: Any) -> Results:
-        """Send and receive rows; the result makes (recv_x, recv_topk_idx, recv_topk_weights,
-        handle) of what came."""
+    def dispatch(self, ask: Ask, stream: Any) -> Tuple[Results, Tuple[Any, ...]]:
+        """Send and receive rows. Returns what makes (recv_x, recv_topk_idx, recv_topk_weights,
+        handle) of what came, and the tensors that came."""
         call = self._again if ask.handle is not None else self._new
         handle, rows, scales, weights = call(ask, stream)
         if ask.stats is not None:
             ask.stats.add_(handle._counts)
-        return lambda: self._results(ask, handle, rows, scales, weights)
+        held = (rows, scales, weights) + tuple(vars(handle).values())
+        return lambda: self._results(ask, handle, rows, scales, weights), held
 
     def _new(self, ask: Ask, stream: Any) -> Tuple[EPHandle, Tensor, Any, Any]:
         x, scales = _expand.pair(ask.x)
@@ -173,8 +174,8 @@ class Calls:
         weights: Optional[Tensor],
         biases: Sequence[Tensor],
         stream: Any,
-    ) -> Results:
-        """Bring rows back; the result makes (x, weights)."""
+    ) -> Tuple[Results, Tuple[Any, ...]]:
+        """Bring rows back. Returns what makes (x, weights), and the tensors that came."""
         inner, places = handle._inner, handle._places
         self.normal.check(inner, "combine")
         weights = self._weights(handle, weights)
@@ -183,13 +184,13 @@ class Calls:
             x = _expand.fold(x, places.rows)
         if not biases and not apart and (self.several or self.physical[0] == 1):
             found = self.normal.combine(x, inner, weights, stream)
-            return lambda: found
+            return lambda: found, found
         back = None
         if weights is not None:
             back = self.normal.combine(x, inner, weights, stream)[1]
         topk = inner.entry.fields["topk"]
         rows = self._bring(x, handle, topk, apart, stream)
-        return lambda: (_singly.add(rows, topk, biases), back)
+        return lambda: (_singly.add(rows, topk, biases), back), (rows, back)
 
     @staticmethod
     def _weights(handle: EPHandle, weights: Optional[Tensor]) -> Optional[Tensor]:

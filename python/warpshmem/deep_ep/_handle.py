@@ -8,6 +8,8 @@ from typing import Any, List, Optional
 
 import torch
 
+from ._expand import Places
+
 
 class EPHandle:
     """A dispatch made it; programs read its attributes.
@@ -48,7 +50,7 @@ class EPHandle:
     _owner: Any  # the calls that made it
     _counts: torch.Tensor  # [L], not aligned
     _chosen: torch.Tensor  # [R, K] int32: experts here of each row, -1: another rank's
-    _places: Optional[torch.Tensor] = None  # [R, K]: expanded rows
+    _places: Optional[Places] = None
     _most: int  # rows that any rank receives, at most
     _slots: Optional[torch.Tensor] = None
 
