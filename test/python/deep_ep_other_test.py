@@ -245,6 +245,27 @@ def test_names(job: Job) -> None:
     assert (buffer.get_comm_stream() is not None) == job.cuda
 
 
+def test_utils(job: Job) -> None:
+    """The modules of deep_ep.utils: numbers, rows of FP8 there and back, domains."""
+    math, envs, semantic = (
+        importlib.import_module("deep_ep.utils." + name) for name in ("math", "envs", "semantic")
+    )
+    assert (math.ceil_div(9, 4), math.align(9, 4), math.align(8, 4)) == (3, 12, 8)
+    assert math.safe_div(1, 0) == 0 and semantic.value_or(None, 3) == 3
+    x = mine(job, case_of(job, seed=60, hidden=512)).x
+    assert math.calc_diff(x, x) < 1e-12 and math.calc_diff(x, -x) > 0.1
+    assert math.count_bytes(x, None, (x, [x])) == 3 * x.numel() * 2
+    assert envs.get_physical_domain_size is deep_ep.get_physical_domain_size
+    envs.check_nvlink_connections(job.group)
+    if not hasattr(torch, "float8_e4m3fn"):
+        return
+    codes, scales = math.per_token_cast_to_fp8(x)
+    near(math.per_token_cast_back(codes, scales), x.cpu(), 0.07)
+    powers = 2.0 ** scales.log2().ceil()
+    packed = (powers.view(torch.int32) >> 23).to(torch.uint8).view(torch.int32)
+    same(math.per_token_cast_back(codes, packed), math.per_token_cast_back(codes, powers).cpu())
+
+
 def test_destroy(job: Job) -> None:
     """The last one: buffers end, and a new one begins."""
     for buffer in _buffers.values():
