@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the programs of docs/guide/deep-ep.md, one after another in N processes: deep_ep_page.py PAGE
-N; a line of TAP a program."""
+"""Runs the programs of docs/guide/deep-ep.md, one after another in N processes, and prints a line
+of TAP for each: deep_ep_page.py PAGE N."""
 
 from __future__ import annotations
 

@@ -293,10 +293,10 @@ class Buffer(Refused):
         x: [T, hidden] bfloat16, T up to num_max_dispatch_tokens_per_rank. topk_idx: [T, K], -1:
         none. With return_recv_hook rows are there when the returned hook has been called; the
         network works meanwhile. round_scale: scales are powers of two; use_ue8m0: as bytes of
-        exponents, four in an int32. dispatch_wait_recv_cost_stats: [ranks] int64, or longer, to which
-        the ns are added that this rank waited for each other one; on one host. Returns rows [local experts, ranks * num_max…, hidden] (with
-        use_fp8: and scales [.., hidden / 128], in which rows of a column lie beside each other),
-        counts [local experts], handle, event, hook.
+        exponents, four in an int32. dispatch_wait_recv_cost_stats: [ranks] int64, or longer, to
+        which the ns are added that this rank waited for each other one; on one host. Returns rows
+        [local experts, ranks * num_max…, hidden] (with use_fp8: and scales [.., hidden / 128], in
+        which rows of a column lie beside each other), counts [local experts], handle, event, hook.
         """
         dtype = ep.BF16 if not use_fp8 else ep.FP8_UE8M0 if round_scale else ep.FP8
         key = num_max_dispatch_tokens_per_rank, num_experts, dtype, use_fp8 and use_ue8m0

@@ -128,8 +128,9 @@ class EPBuffer(Base):
         x: a bfloat16 row for each received, or expanded, one; no weights are applied. topk_weights:
         [rows, K] float32, each column added over ranks; of expanded rows [rows], and with
         allow_multiple_reduction only. bias: a tensor or two, [T, hidden] bfloat16, added in FP32
-        before the sum is rounded; all ranks give it or none does. Returns the sums [T, hidden], the weights [T, K] or None, event;
-        with defer_epilogue an event alone, whose wait() returns the first two.
+        before the sum is rounded; all ranks give it or none does. Returns the sums [T, hidden], the
+        weights [T, K] or None, event; with defer_epilogue an event alone, whose wait() returns the
+        first two.
         """
         return self._combine(dict(locals()), defer=defer_epilogue)
 
