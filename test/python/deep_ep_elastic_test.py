@@ -382,7 +382,7 @@ def test_elastic_attributes(job: Job) -> None:
 
 def test_elastic_sizes(job: Job) -> None:
     """A size hint is what one kind of dispatch takes, with every kind of combine."""
-    for fp8 in (False, True):
+    for fp8, sync in ((False, True), (True, True), (False, False)):
         sizes = dict(num_max_tokens_per_rank=48, hidden=512, num_topk=4, use_fp8_dispatch=fp8)
         hint = deep_ep.EPBuffer.get_buffer_size_hint(job.group, **sizes)
         buffer = deep_ep.EPBuffer(job.group, num_bytes=hint, explicitly_destroy=True, **sizes)
@@ -391,7 +391,8 @@ def test_elastic_sizes(job: Job) -> None:
         held = []
         for _ in range(20):
             x: Any = codes_of(job, given.x) if fp8 else given.x
-            got = buffer.dispatch(x, given.topk, num_experts=case.n * case.local)
+            more = dict(num_experts=case.n * case.local, do_cpu_sync=sync)
+            got = buffer.dispatch(x, given.topk, **more)
             held.append(got[3])
             rows = got[0][0] if fp8 else got[0]
             y = torch.zeros(rows.shape, dtype=torch.bfloat16, device=rows.device)

@@ -11,7 +11,7 @@ import torch
 import warpshmem
 from warpshmem import ep
 
-from . import _domains, _elastic, _elastic_checks as checks, _singly, _start
+from . import _domains, _elastic, _elastic_checks as checks, _singly, _start, _topk
 from ._elastic_refused import Refused
 from ._expand import pair
 from ._pool import FIRST_HANDLES
@@ -24,7 +24,11 @@ SMS_ALONE = 64
 QPS = 9
 PAGE = 2 << 20
 _IDS = "emit_expert_ids"
-TOPK, EXPERTS = 8, 64  # of a size hint: where num_topk is 0, and experts of a rank
+_KEPT = (  # arguments of constructors that are attributes
+    "use_fp8_dispatch deterministic allow_hybrid_mode allow_multiple_reduction sl_idx "
+    "prefer_overlap_with_compute num_cpu_timeout_secs num_gpu_timeout_secs explicitly_destroy"
+).split()
+EXPERTS = 64  # of a rank, for a size hint
 
 
 class Base(Refused):
@@ -36,17 +40,19 @@ class Base(Refused):
     use_fp8_dispatch: bool
     explicitly_destroy: bool
 
-    def _open(
-        self, group: Any, num_bytes: Optional[int], tokens: int, hidden: int, topk: int, qps: int
-    ) -> None:
-        """Collective over the group."""
-        name = type(self).__name__
+    def _open(self, given: Dict[str, Any]) -> None:
+        """given: the arguments of the constructor. Collective over the group."""
+        name, group, num_bytes = type(self).__name__, given["group"], given["num_bytes"]
+        tokens, hidden = given["num_max_tokens_per_rank"], given["hidden"]
+        topk, qps = given["num_topk"], given["num_allocated_qps"]
         checks.shape(name, tokens, hidden, topk)
         checks.whole(name, "num_allocated_qps", qps, 0)
         if num_bytes is not None:
             checks.whole(name, "num_bytes", num_bytes, 1)
         if group is None:
             raise wrong(name, "group", "is None; give a process group of torch.distributed")
+        for kept in _KEPT:
+            setattr(self, kept, given[kept])
         self.group, self.num_max_tokens_per_rank = group, tokens
         self._hidden, self._name = hidden, name
         self._inner: Optional[Buffer] = Buffer(group, explicitly_destroy=True)
@@ -93,10 +99,10 @@ class Base(Refused):
         """
         call = "EPBuffer.get_buffer_size_hint"
         checks.shape(call, num_max_tokens_per_rank, hidden, num_topk)
-        n = _start.start(group, None, call).size
+        n = _start.size_of(group, call)
         if not num_max_tokens_per_rank or not hidden:
             return 0
-        near, topk = _domains.domains(n)[1], num_topk or TOPK
+        near, topk = _domains.domains(n)[1], max(num_topk, _topk.LEAST)
         tokens = min(num_max_tokens_per_rank, _singly.MOST)
         main = dict(
             mode=ep.HIGH_THROUGHPUT,

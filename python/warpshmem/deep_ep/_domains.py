@@ -13,8 +13,7 @@ from . import _start
 def get_physical_domain_size(group: Any) -> Tuple[int, int]:
     """Return how many hosts a group has, and how many of its ranks each. Collective over the group,
     which it starts warpshmem for. Hosts with unlike numbers of ranks count as one rank each."""
-    size = _start.start(group, None, "get_physical_domain_size").size
-    return domains(size)
+    return domains(_start.size_of(group, "get_physical_domain_size"))
 
 
 def get_logical_domain_size(group: Any, allow_hybrid_mode: bool = True) -> Tuple[int, int]:

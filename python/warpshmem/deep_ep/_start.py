@@ -73,6 +73,15 @@ def start(group: Any, comm: Any, call: str = "Buffer") -> Started:
     return Started(rank, size, warpshmem.TEAM_WORLD.create(pes))
 
 
+def size_of(group: Any, call: str) -> int:
+    """Start warpshmem for a group, as for a Buffer, and return its size. Collective over the
+    group."""
+    found = start(group, None, call)
+    if found.team is not None:
+        found.team.destroy()
+    return found.size
+
+
 def _order(rank: int, size: int) -> List[int]:
     """Return the PE of each rank. Collective over all PEs, which are the group's."""
     asked = Agreement(size)

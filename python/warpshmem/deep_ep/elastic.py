@@ -54,14 +54,7 @@ class EPBuffer(Base):
                 "a plan",
                 "leave it 0: redundant experts are not offered",
             )
-        self.use_fp8_dispatch, self.deterministic = use_fp8_dispatch, deterministic
-        self.allow_hybrid_mode = allow_hybrid_mode
-        self.allow_multiple_reduction = allow_multiple_reduction
-        self.prefer_overlap_with_compute = prefer_overlap_with_compute
-        self.sl_idx, self.explicitly_destroy = sl_idx, explicitly_destroy
-        self.num_cpu_timeout_secs = num_cpu_timeout_secs
-        self.num_gpu_timeout_secs = num_gpu_timeout_secs
-        self._open(group, num_bytes, num_max_tokens_per_rank, hidden, num_topk, num_allocated_qps)
+        self._open(dict(locals()))
 
     def dispatch(
         self,
@@ -164,14 +157,7 @@ class ElasticBuffer(Base):
                 num_cpu_bytes,
                 "leave it 0: it is for engram_write, which is not offered",
             )
-        self.use_fp8_dispatch, self.deterministic = use_fp8_dispatch, deterministic
-        self.allow_hybrid_mode = allow_hybrid_mode
-        self.allow_multiple_reduction = allow_multiple_reduction
-        self.prefer_overlap_with_compute = prefer_overlap_with_compute
-        self.sl_idx, self.explicitly_destroy = sl_idx, explicitly_destroy
-        self.num_cpu_timeout_secs = num_cpu_timeout_secs
-        self.num_gpu_timeout_secs = num_gpu_timeout_secs
-        self._open(group, num_bytes, num_max_tokens_per_rank, hidden, num_topk, num_allocated_qps)
+        self._open(dict(locals()))
 
     def dispatch(
         self,
