@@ -224,6 +224,16 @@ def test_elastic_handle(job: Job) -> None:
         check_sum(job, case, got, buffer_of(job), 0)
 
 
+def test_elastic_handle_shown(job: Job) -> None:
+    """A program may put its own rows in recv_src_metadata; combines do not read them."""
+    case, buffer = case_of(job, seed=235), buffer_of(job)
+    got = dispatch(job, case, do_cpu_sync=False)
+    handle = got[3]
+    handle.recv_src_metadata = handle.recv_src_metadata[:1]
+    assert handle.recv_src_metadata.shape[0] == 1
+    check_sum(job, case, got, buffer, 1)
+
+
 def test_elastic_handle_copy(job: Job) -> None:
     """The handle's experts have memory of their own where that is asked for."""
     case = case_of(job, seed=231)

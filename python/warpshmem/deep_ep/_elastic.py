@@ -84,7 +84,7 @@ class Calls:
         handle._chosen = got.row_topk[: begun.rows, : begun.columns]
         handle._most = max(map(sum, zip(*begun.sent))) if begun.sent else worst
         self._number(handle, begun.experts, ask)
-        self._name(handle, got, begun.rows, begun.columns)
+        self._name(handle, got)
         rows, come = _expand.pair(self.normal.rows_of(got, begun.rows, scales))
         weights = got.row_weights[: begun.rows, : begun.columns]
         return handle, rows, come, weights if ask.weights is not None else None
@@ -117,24 +117,14 @@ class Calls:
         found = torch.bucketize(rows, ends, right=True).int()
         return torch.where(made.sources >= 0, found, torch.full_like(found, -1))
 
-    def _name(self, handle: EPHandle, got: ep.Received, rows: int, columns: int) -> None:
-        """Set whose token each received row is, and how many came from each source."""
-        first, counts = got.sources[:, 0], got.sources[:, 1]
+    def _name(self, handle: EPHandle, got: ep.Received) -> None:
+        """Keep whose token each received row is, and set how many came from each source."""
         out, inside = self.logical
-        come = counts.view(out, inside).sum(0).cumsum(0)
+        handle._sources, handle._tokens = got.sources, got.row_sources
+        come = got.sources[:, 1].view(out, inside).sum(0).cumsum(0)
         handle.psum_num_recv_tokens_per_scaleup_rank = come.int()
-        numbers = torch.arange(rows, dtype=torch.int32, device=first.device)
-        source = torch.bucketize(numbers, (first + counts).contiguous(), right=True)
-        source = source.clamp(max=self.size - 1)
-        made = torch.full((rows, columns + 2), -1, dtype=torch.int32, device=first.device)
-        chosen = (handle._chosen >= 0).int().argmax(1) if rows else numbers
-        made[:, 0] = source * handle.num_max_tokens_per_rank + got.row_sources[:rows]
-        made[:, 1] = (numbers - first[source]) * columns + chosen
-        if handle._places is not None:
-            made[:, 2:] = handle._places.rows
-        if not handle.num_recv_tokens_per_expert_list:  # rows that may not have come
-            made.masked_fill_((numbers >= counts.sum())[:, None], -1)
-        handle.recv_src_metadata = made
+        if got.sources.is_cuda and torch.cuda.is_current_stream_capturing():
+            handle.metadata()  # of each replay
 
     def _again(self, ask: Ask, stream: Any) -> Tuple[EPHandle, Tensor, Any, Any]:
         """A dispatch by the routing of a handle; with weights they travel anew."""
@@ -202,8 +192,7 @@ class Calls:
     def _bring(self, x: Tensor, handle: EPHandle, topk: int, apart: bool, stream: Any) -> Tensor:
         """Bring received rows, or apart each expanded one, to their tokens: [T * topk, hidden]."""
         most, local = handle.num_max_tokens_per_rank, handle._counts.shape[0]
-        named, rows = handle.recv_src_metadata[:, 0], handle._most
-        # What programs do with the attribute does not matter: it is read by rows that are chosen.
+        named, rows = handle.metadata()[:, 0], handle._most
         homes = torch.div(named, most, rounding_mode="floor")
         numbers = (named - homes * most) * topk
         choices = torch.arange(handle._chosen.shape[1], dtype=torch.int32, device=x.device)

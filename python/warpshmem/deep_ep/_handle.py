@@ -40,7 +40,6 @@ class EPHandle:
     psum_num_recv_tokens_per_scaleup_rank: torch.Tensor
     psum_num_recv_tokens_per_expert: torch.Tensor
     num_unaligned_recv_tokens_per_expert: Optional[torch.Tensor] = None
-    recv_src_metadata: torch.Tensor
     token_metadata_at_forward: Optional[torch.Tensor] = None
     channel_linked_list: Optional[torch.Tensor] = None
     recv_expert_ids: Optional[torch.Tensor] = None
@@ -52,7 +51,42 @@ class EPHandle:
     _chosen: torch.Tensor  # [R, K] int32: experts here of each row, -1: another rank's
     _places: Optional[Places] = None
     _most: int  # rows that any rank receives, at most
+    _sources: torch.Tensor  # [n, 2] int32: first row and rows of each source
+    _tokens: torch.Tensor  # [R] int32: of which token of its source each row is
+    _metadata: Optional[torch.Tensor] = None
+    _shown: Optional[torch.Tensor] = None  # what a program has set in its place
     _slots: Optional[torch.Tensor] = None
+
+    @property
+    def recv_src_metadata(self) -> torch.Tensor:
+        """[R, K + 2] int32; made when it is first asked for."""
+        return self.metadata() if self._shown is None else self._shown
+
+    @recv_src_metadata.setter
+    def recv_src_metadata(self, value: torch.Tensor) -> None:
+        self._shown = value
+
+    def metadata(self) -> torch.Tensor:
+        """Return recv_src_metadata, whatever a program has set."""
+        if self._metadata is None:
+            self._metadata = self._name()
+        return self._metadata
+
+    def _name(self) -> torch.Tensor:
+        rows, columns = self._chosen.shape
+        first, counts = self._sources[:, 0], self._sources[:, 1]
+        numbers = torch.arange(rows, dtype=torch.int32, device=first.device)
+        source = torch.bucketize(numbers, (first + counts).contiguous(), right=True)
+        source = source.clamp(max=first.shape[0] - 1)
+        made = torch.full((rows, columns + 2), -1, dtype=torch.int32, device=first.device)
+        chosen = (self._chosen >= 0).int().argmax(1) if rows else numbers
+        made[:, 0] = source * self.num_max_tokens_per_rank + self._tokens[:rows]
+        made[:, 1] = (numbers - first[source]) * columns + chosen
+        if self._places is not None:
+            made[:, 2:] = self._places.rows
+        if not self.num_recv_tokens_per_expert_list:  # rows that may not have come
+            made.masked_fill_((numbers >= counts.sum())[:, None], -1)
+        return made
 
     @property
     def dst_buffer_slot_idx(self) -> torch.Tensor:
