@@ -56,8 +56,16 @@ def expand(rows: Tensor, made: Places, zero: bool) -> Tensor:
     """Return [E, …] rows, copies of their received ones. zero: padding is zero, else anything."""
     if not rows.shape[0]:
         return rows.new_zeros((made.sources.shape[0],) + rows.shape[1:])
-    found = rows.index_select(0, made.sources.clamp(min=0))
+    found = take(rows, made.sources.clamp(min=0))
     return blank(found, made.sources < 0) if zero else found
+
+
+def take(rows: Tensor, numbers: Tensor) -> Tensor:
+    """Return rows by their numbers. As words of 16 bits where they are BF16, which the CPU copies
+    much faster."""
+    if rows.dtype == torch.bfloat16:
+        return rows.view(torch.int16).index_select(0, numbers).view(rows.dtype)
+    return rows.index_select(0, numbers)
 
 
 def blank(rows: Tensor, where: Tensor) -> Tensor:
@@ -89,7 +97,7 @@ def fold(x: Tensor, rows: Tensor) -> Tensor:
     order of the choices and rounded once."""
     total = torch.zeros((rows.shape[0], x.shape[1]), dtype=torch.float32, device=x.device)
     for k in range(rows.shape[1] if x.shape[0] else 0):
-        found = x.index_select(0, rows[:, k].clamp(min=0).long()).float()
+        found = take(x, rows[:, k].clamp(min=0).long()).float()
         total += found.masked_fill_((rows[:, k] < 0)[:, None], 0)
     return total.to(x.dtype)
 
