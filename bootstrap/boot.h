@@ -77,6 +77,12 @@ struct wsh_boot_ops {
     /* Has PE `pe` (-1: any) left so? By any thread; cheap. NULL: nobody can know. */
     bool (*has_left)(struct wsh_boot *boot, int pe);
 
+    /*
+     * Has PE `pe` failed, while the others go on (boot->failures)? By any thread; a system call. NULL: nobody can know,
+     * and failures is NULL.
+     */
+    bool (*has_failed)(struct wsh_boot *boot, int pe);
+
     /* Asks the launcher to end the whole job with exit status `status`; may return. Prints nothing. */
     void (*abort)(struct wsh_boot *boot, int status);
 };
@@ -92,6 +98,12 @@ struct wsh_boot {
     struct wsh_secret secret; /* of the job: the same for all PEs; from the first publish on */
     bool has_secret;
     uint32_t generation; /* counts shmem_init */
+
+    /*
+     * Counts the PEs that have failed, in memory that the launcher writes; NULL: a PE that fails ends the job. Acquire:
+     * has_failed knows those that it counts.
+     */
+    const uint32_t *failures;
 
     /* Set by the caller before wsh_boot_open, or NULL: as the environment says. Read by open only. */
     const struct wsh_boot_request *request;

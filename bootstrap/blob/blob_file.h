@@ -23,14 +23,15 @@ enum wsh_pe_state {
     WSH_PE_NONE,
     WSH_PE_INSIDE, /* it has begun shmem_init */
     WSH_PE_FINALIZED,
-    WSH_PE_LEFT /* has ended with status 0 and without shmem_finalize; by the PE, or by oshrun */
+    WSH_PE_LEFT,  /* has ended with status 0 and without shmem_finalize; by the PE, or by oshrun */
+    WSH_PE_FAILED /* has ended otherwise, and the others go on; by oshrun */
 };
 
 struct wsh_pe_note {
     uint32_t state; /* WSH_PE_* */
     int32_t pid; /* of the process that is the PE: where a script started it, another than oshrun's child */
     uint32_t some_left; /* PE 0's part only: some PE has left */
-    uint32_t zero;
+    uint32_t failures;  /* PE 0's part only: counts PEs that have failed; by oshrun */
 };
 
 /* 0 or a negative errno after one line. */
@@ -47,5 +48,9 @@ int wsh_blob_file_get(const struct wsh_blob_file *file, const struct wsh_blob_id
 struct wsh_pe_note wsh_blob_file_note(int fd, int pe);
 /* The same for writing. */
 void wsh_blob_file_note_state(int fd, int pe, enum wsh_pe_state state, pid_t pid);
+
+/* PE 0's `failures`, mapped for reading; NULL with errno. `forget` unmaps it. */
+const uint32_t *wsh_blob_file_failures(int fd);
+void wsh_blob_file_failures_forget(const uint32_t *failures);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct wsh_pe_note wsh_blob_file_note(int fd, int pe)
@@ -16,6 +17,14 @@ struct wsh_pe_note wsh_blob_file_note(int fd, int pe)
     return note;
 }
 
+/* After the state of the PE that has: who sees the count sees that. */
+static void failures_count(int fd)
+{
+    const uint32_t n = wsh_blob_file_note(fd, 0).failures + 1;
+
+    (void)!pwrite(fd, &n, sizeof n, offsetof(struct wsh_pe_note, failures));
+}
+
 void wsh_blob_file_note_state(int fd, int pe, enum wsh_pe_state state, pid_t pid)
 {
     const off_t at = (off_t)((size_t)pe * WSH_BLOB_FILE_PART);
@@ -25,4 +34,19 @@ void wsh_blob_file_note_state(int fd, int pe, enum wsh_pe_state state, pid_t pid
     (void)!pwrite(fd, what, sizeof what, at);
     if (state == WSH_PE_LEFT)
         (void)!pwrite(fd, &yes, sizeof yes, offsetof(struct wsh_pe_note, some_left));
+    if (state == WSH_PE_FAILED)
+        failures_count(fd);
+}
+
+const uint32_t *wsh_blob_file_failures(int fd)
+{
+    char *page = mmap(NULL, sizeof(struct wsh_pe_note), PROT_READ, MAP_SHARED, fd, 0);
+
+    return page == MAP_FAILED ? NULL : (const uint32_t *)(page + offsetof(struct wsh_pe_note, failures));
+}
+
+void wsh_blob_file_failures_forget(const uint32_t *failures)
+{
+    if (failures)
+        munmap((char *)failures - offsetof(struct wsh_pe_note, failures), sizeof(struct wsh_pe_note));
 }

@@ -30,6 +30,7 @@ const char wsh_args_help[] =
     "  --emulate-efa[=PROFILE] give the PEs an emulated EFA device to talk through, with the NICs of a\n"
     "                          PE of PROFILE: " WSH_EMULATE_PROFILES " (default " WSH_EMULATE_DEFAULT ")\n"
     "  --kill-wait SECONDS     kill PEs that still run so long after a SIGTERM was passed on (default 30)\n"
+    "  --on-pe-failure HOW     what the failure of a PE means for the others: abort (default) or continue\n"
     "  -v, --verbose           say what is started and how\n"
     "  --help, --version\n"
     "\n"
@@ -53,6 +54,7 @@ enum option {
     OPT_NODES,
     OPT_EMULATE,
     OPT_KILL_WAIT,
+    OPT_SURVIVE,
     OPT_VERBOSE,
     OPT_HELP,
     OPT_VERSION
@@ -82,6 +84,7 @@ static const struct {
     {"--nodes-emulated", OPT_NODES, "2"},
     {"--emulate-efa", OPT_EMULATE, "p5", true},
     {"--kill-wait", OPT_KILL_WAIT, "30"},
+    {"--on-pe-failure", OPT_SURVIVE, "continue"},
     {"-v", OPT_VERBOSE, NULL},
     {"--verbose", OPT_VERBOSE, NULL},
     {"-h", OPT_HELP, NULL},
@@ -139,6 +142,16 @@ static int kill_wait_parse(struct wsh_args *args, const char *text)
     args->kill_wait = value;
     args->kill_wait_given = true;
     return 0;
+}
+
+static int survive_parse(struct wsh_args *args, const char *text)
+{
+    args->survive = !strcmp(text, "continue");
+    args->survive_given = true;
+    if (args->survive || !strcmp(text, "abort"))
+        return 0;
+    wsh_say("--on-pe-failure %s: unknown; write abort or continue", text);
+    return OSHRUN_USAGE;
 }
 
 static int bind_parse(struct wsh_args *args, const char *text)
@@ -204,6 +217,7 @@ static int option_apply(struct wsh_args *args, size_t i, char *value)
         return count_parse(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->nodes_emulated);
     case OPT_EMULATE: return profile_parse(args, value);
     case OPT_KILL_WAIT: return kill_wait_parse(args, value);
+    case OPT_SURVIVE: return survive_parse(args, value);
     case OPT_VERBOSE: args->verbose = true; break;
     case OPT_HELP: args->help = true; break;
     case OPT_VERSION: args->version = true; break;

@@ -21,6 +21,7 @@ struct wsh_args {
     bool tag, timestamp, verbose, help, version;
     double kill_wait; /* seconds from a SIGTERM that is passed on to SIGKILL */
     bool kill_wait_given;
+    bool survive, survive_given; /* --on-pe-failure */
     const char *output;  /* --output-filename or NULL */
     const char *emulate; /* profile of the emulated EFA device, or NULL */
     const char *hosts, *hostfile;

@@ -22,6 +22,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct launch {
@@ -87,6 +88,11 @@ static int server_open(struct launch *launch)
     return rc ? rc : wsh_blob_file_make(launch->tmpdir, args->n_pes, &launch->file);
 }
 
+static bool is_word(const char *text, const char *word)
+{
+    return text && !strcmp(text, word);
+}
+
 /* Everything that must be there before the first PE; what opened is closed by close_launch, whatever failed. */
 static int launch_open(struct launch *launch)
 {
@@ -117,6 +123,8 @@ static int launch_open(struct launch *launch)
     fcntl(launch->event_fds[0], F_SETFL, O_NONBLOCK);
     if (server_open(launch) || (launch->serving && wsh_files_check(args->n_pes)))
         return OSHRUN_FAILED;
+    if (!args->survive_given)
+        launch->reap.survive = is_word(wsh_env_foreign("SHMEM_ON_PE_FAILURE"), "continue");
     if (launch->file)
         wsh_reap_notes(&launch->reap, launch->file);
     return 0;
@@ -131,6 +139,8 @@ static char **pe_environ(const struct launch *launch, int pe)
     if (!rc && args->nodes_given)
         rc = wsh_environ_set_int(&env, "SHMEM_NODE_EMULATED",
                                  wsh_node_of(pe, args->n_pes, args->nodes_emulated));
+    if (!rc && args->survive_given)
+        rc = wsh_environ_set(&env, "SHMEM_ON_PE_FAILURE", args->survive ? "continue" : "abort");
     if (!rc && args->emulate)
         rc = wsh_emulate_environ(&launch->emulate, args->nodes_given, &env);
     if (!rc && !launch->serving)
@@ -304,6 +314,7 @@ static int launch_run(struct launch *launch)
         wsh_reap_end(&launch->reap, rc);
     while (launch->reap.n_running || wsh_reap_unsure(&launch->reap))
         loop_turn(launch);
+    wsh_reap_survived(&launch->reap);
     output_finish(launch);
     wsh_reap_bury(&launch->reap);
     return launch->reap.code;

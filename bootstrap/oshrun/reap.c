@@ -39,6 +39,7 @@ int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool serve
                               .initialized = !served,
                               .notes = -1,
                               .kill_wait = args->kill_wait,
+                              .survive = args->survive,
                               .pes = calloc((size_t)args->n_pes, sizeof *reap->pes)};
     if (!reap->pes) {
         wsh_say("out of memory");
@@ -163,9 +164,15 @@ double wsh_reap_unsure(const struct wsh_reap *reap)
     return soonest;
 }
 
+/* Does a failure end nothing? Not before all have met, nor when a signal to oshrun ends the job. */
+static bool survives(const struct wsh_reap *reap)
+{
+    return reap->survive && reap->initialized && !reap->ending && !reap->asked_at;
+}
+
 static enum verdict pe_judge(const struct wsh_reap *reap, const struct wsh_pe *pe)
 {
-    if (!pe->pid)
+    if (!pe->pid || pe->failed)
         return FINE;
     if (pe->running)
         return pe->lost && reap->deadline && wsh_now() >= reap->deadline ? LOST : FINE;
@@ -193,6 +200,12 @@ static int verdict_code(enum verdict verdict, const struct wsh_pe *pe)
     }
 }
 
+/* The end of the line about a PE that has failed. */
+static const char *what_follows(const struct wsh_reap *reap)
+{
+    return survives(reap) ? "the others go on" : "ending job";
+}
+
 static void killed_print(const struct wsh_reap *reap, const char *name, int status)
 {
     int sig = WTERMSIG(status);
@@ -201,8 +214,9 @@ static void killed_print(const struct wsh_reap *reap, const char *name, int stat
 
     if (!asked)
         wsh_cause_print(sig, reap->kills, cause, sizeof cause);
-    wsh_say("%s killed by signal %d (%s%s)%s%s; ending job", name, sig, strsignal(sig),
-            WCOREDUMP(status) ? ", core dumped" : "", asked ? ", which oshrun was sent" : "", cause);
+    wsh_say("%s killed by signal %d (%s%s)%s%s; %s", name, sig, strsignal(sig),
+            WCOREDUMP(status) ? ", core dumped" : "", asked ? ", which oshrun was sent" : "", cause,
+            what_follows(reap));
 }
 
 static void verdict_print(const struct wsh_reap *reap, int i, enum verdict verdict)
@@ -223,7 +237,9 @@ static void verdict_print(const struct wsh_reap *reap, int i, enum verdict verdi
                     wsh_strerror(pe->exec_err));
         break;
     case KILLED: killed_print(reap, name, pe->status); break;
-    case FAILED: wsh_say("%s exited with status %d; ending job", name, WEXITSTATUS(pe->status)); break;
+    case FAILED:
+        wsh_say("%s exited with status %d; %s", name, WEXITSTATUS(pe->status), what_follows(reap));
+        break;
     case HIDDEN:
         wsh_say("%s exited with status 0, and the PE that it had started ended without shmem_finalize; "
                 "ending job "
@@ -248,6 +264,37 @@ static void end_begin(struct wsh_reap *reap, int code)
     wsh_say_alone();
 }
 
+/* The others learn of it by oshrun's file. One that has only lost its connection is ended first, and judged then. */
+static void failure_note(struct wsh_reap *reap, int i, enum verdict verdict)
+{
+    struct wsh_pe *pe = &reap->pes[i];
+
+    if (verdict == LOST) {
+        pe->lost = false;
+        kill(-pe->pid, SIGKILL);
+        return;
+    }
+    verdict_print(reap, i, verdict);
+    pe->failed = true;
+    pe->inside = false;
+    if (!reap->n_failed++)
+        reap->failed_code = verdict_code(verdict, pe);
+    wsh_noted_failed(reap, i);
+}
+
+void wsh_reap_survived(struct wsh_reap *reap)
+{
+    bool any = false;
+
+    for (int i = 0; i < reap->n_pes; i++)
+        any |= !reap->pes[i].failed;
+    if (!reap->n_failed || reap->ending)
+        return;
+    wsh_say("%d of %d PEs failed%s", reap->n_failed, reap->n_pes, any ? "; the others ended well" : "");
+    if (!any)
+        reap->code = reap->failed_code;
+}
+
 void wsh_reap_judge(struct wsh_reap *reap)
 {
     enum verdict worst = FINE;
@@ -256,6 +303,10 @@ void wsh_reap_judge(struct wsh_reap *reap)
     for (int i = 0; i < reap->n_pes && !reap->ending; i++) {
         enum verdict verdict = pe_judge(reap, &reap->pes[i]);
 
+        if (verdict != FINE && verdict != EXEC_FAILED && survives(reap)) {
+            failure_note(reap, i, verdict);
+            continue;
+        }
         if (verdict < worst || (verdict == worst && reap->pes[i].ended < reap->pes[guilty].ended)) {
             worst = verdict;
             guilty = i;

@@ -13,6 +13,7 @@ struct wsh_pe {
     pid_t pid;    /* also its process group */
     bool running; /* false: its end was seen, but the zombie is kept, and with it the group's number */
     bool judged;
+    bool failed;  /* and the others go on */
     bool joined;  /* was a PMIx client at any time */
     bool inside;  /* is one: between PMIx_Init and PMIx_Finalize, or shmem_finalize where the PE notes that */
     bool lost;    /* its connection broke while inside */
@@ -27,6 +28,9 @@ struct wsh_reap {
     const char *program;
     int notes;      /* of the PEs, a descriptor (bootstrap/blob/blob_file.h); -1: none */
     bool left_said; /* that a PE has left and others go on */
+    bool survive;   /* a PE that fails ends nothing once all have finished shmem_init */
+    int n_failed;   /* PEs that have failed so */
+    int failed_code; /* exit status that the first of them gives, if nobody survives */
     char host[256];
     int code;        /* exit status of oshrun */
     bool ending;     /* SIGTERM was sent */
@@ -72,6 +76,8 @@ double wsh_reap_unsure(const struct wsh_reap *reap);
 
 /* Decides what the ends that were seen mean; the first failure is reported in one line and ends the job. */
 void wsh_reap_judge(struct wsh_reap *reap);
+/* After the last PE's end: what the failures that the others survived mean for the exit status. */
+void wsh_reap_survived(struct wsh_reap *reap);
 
 /*
  * A signal that oshrun got: passes it on; a second SIGINT or SIGTERM kills. After a SIGTERM wsh_reap_timeout kills too.

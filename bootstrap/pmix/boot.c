@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -195,6 +196,21 @@ static int file_open(const char *path)
     return rc;
 }
 
+/* Of other launchers nothing says that a PE has failed. */
+static int survive_open(struct wsh_boot *boot, const struct wsh_env *env)
+{
+    if (env->on_pe_failure == WSH_ON_PE_FAILURE_ABORT)
+        return 0;
+    boot->failures = wsh_blob_file_failures(client.file.fd);
+    if (boot->failures)
+        return 0;
+    wsh_error("SHMEM_ON_PE_FAILURE=continue: oshrun's file cannot be mapped: %s; put TMPDIR on a file system "
+              "of this "
+              "host",
+              wsh_strerror(errno));
+    return -EIO;
+}
+
 static void job_leave(void)
 {
     client.joined = client.watching = false;
@@ -215,7 +231,7 @@ static int open_watched(struct wsh_boot *boot, const struct wsh_env *env)
     rc = boot_describe(boot, env);
     client.by_file = !rc && is_of_oshrun(env) && env->oshrun_file && *env->oshrun_file;
     if (client.by_file)
-        rc = file_open(env->oshrun_file);
+        rc = file_open(env->oshrun_file) ?: survive_open(boot, env);
     else if (!rc)
         rc = wsh_blobs_pmix_open(&client.blobs, &client.me, boot->n_pes);
     if (rc)
@@ -251,6 +267,8 @@ static void pmix_close(struct wsh_boot *boot)
     client.open = false;
     if (client.by_file) {
         wsh_blob_file_note_state(client.file.fd, boot->my_pe, WSH_PE_FINALIZED, getpid());
+        wsh_blob_file_failures_forget(boot->failures);
+        boot->failures = NULL;
         wsh_blob_file_close(&client.file);
     } else {
         wsh_blobs_pmix_close(&client.blobs);
@@ -267,6 +285,17 @@ static void pmix_leave(struct wsh_boot *boot)
     if (client.by_file)
         wsh_blob_file_note_state(client.file.fd, boot->my_pe, WSH_PE_LEFT, getpid());
     client.open = false;
+}
+
+static bool pmix_has_failed(struct wsh_boot *boot, int pe)
+{
+    (void)boot;
+    return client.by_file && wsh_blob_file_note(client.file.fd, pe).state == WSH_PE_FAILED;
+}
+
+static bool some_failed(const struct wsh_boot *boot)
+{
+    return boot->failures && __atomic_load_n(boot->failures, __ATOMIC_ACQUIRE);
 }
 
 static bool pmix_has_left(struct wsh_boot *boot, int pe)
@@ -370,7 +399,7 @@ static int pmix_barrier(struct wsh_boot *boot, const char *what)
         client.finalizes = wsh_again_pmix_take(boot, &client.me);
     if (status == PMIX_SUCCESS)
         note_initialized(boot);
-    else if (!init && pmix_has_left(boot, -1))
+    else if (!init && (pmix_has_left(boot, -1) || some_failed(boot)))
         return strcmp(what, WSH_BOOT_AT_EXIT) ? 0 : -EOWNERDEAD;
     return status == PMIX_SUCCESS ? 0 : wsh_pmix_call_failed(what, status);
 }
@@ -393,5 +422,6 @@ const struct wsh_boot_ops wsh_boot_pmix_ops = {
     .barrier = pmix_barrier,
     .leave = pmix_leave,
     .has_left = pmix_has_left,
+    .has_failed = pmix_has_failed,
     .abort = pmix_abort,
 };

@@ -6,14 +6,14 @@ WSH_SHELL(void, barrier_all, (void))
 {
     wsh_api_ready("shmem_barrier_all");
     WSH_API_SAME("shmem_barrier_all", &wsh_job.world, "%s", "");
-    wsh_api_check("shmem_barrier_all", wsh_barrier(&wsh_job.world, "shmem_barrier_all"));
+    (void)wsh_api_met("shmem_barrier_all", &wsh_job.world, wsh_barrier(&wsh_job.world, "shmem_barrier_all"));
 }
 
 WSH_SHELL(void, sync_all, (void))
 {
     wsh_api_ready("shmem_sync_all");
     WSH_API_SAME("shmem_sync_all", &wsh_job.world, "%s", "");
-    wsh_api_check("shmem_sync_all", wsh_sync(&wsh_job.world, "shmem_sync_all"));
+    (void)wsh_api_met("shmem_sync_all", &wsh_job.world, wsh_sync(&wsh_job.world, "shmem_sync_all"));
 }
 
 WSH_SHELL(int, team_sync, (shmem_team_t team))
@@ -21,8 +21,7 @@ WSH_SHELL(int, team_sync, (shmem_team_t team))
     struct wsh_team *members = wsh_api_members("shmem_team_sync", team);
 
     WSH_API_SAME("shmem_team_sync", members, "%s", "");
-    wsh_api_check("shmem_team_sync", wsh_sync(members, "shmem_team_sync"));
-    return 0;
+    return wsh_api_met("shmem_team_sync", members, wsh_sync(members, "shmem_team_sync"));
 }
 
 int shmemx_team_barrier(shmem_team_t team)
@@ -30,8 +29,7 @@ int shmemx_team_barrier(shmem_team_t team)
     struct wsh_team *members = wsh_api_members("shmemx_team_barrier", team);
 
     WSH_API_SAME("shmemx_team_barrier", members, "%s", "");
-    wsh_api_check("shmemx_team_barrier", wsh_barrier(members, "shmemx_team_barrier"));
-    return 0;
+    return wsh_api_met("shmemx_team_barrier", members, wsh_barrier(members, "shmemx_team_barrier"));
 }
 
 /* clang-format off */
@@ -136,7 +134,7 @@ WSH_SHELL(void, barrier, (int PE_start, int logPE_stride, int PE_size, long *pSy
     struct wsh_team *team = team_of("shmem_barrier: pSync", &set);
 
     WSH_API_SAME("shmem_barrier", team, "%s", "");
-    wsh_api_check("shmem_barrier", wsh_barrier(team, "shmem_barrier"));
+    (void)wsh_api_met("shmem_barrier", team, wsh_barrier(team, "shmem_barrier"));
 }
 
 WSH_SHELL(void, sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
@@ -145,7 +143,7 @@ WSH_SHELL(void, sync, (int PE_start, int logPE_stride, int PE_size, long *pSync)
     struct wsh_team *team = team_of("shmem_sync: pSync", &set);
 
     WSH_API_SAME("shmem_sync", team, "%s", "");
-    wsh_api_check("shmem_sync", wsh_sync(team, "shmem_sync"));
+    (void)wsh_api_met("shmem_sync", team, wsh_sync(team, "shmem_sync"));
 }
 
 /* clang-format off */
@@ -249,8 +247,7 @@ static WSH_INLINE int numbers_scan(const struct wsh_api_coll *what, struct wsh_t
     wsh_api_numbers(what, team, dest, source, wsh_api_len(nelems, arith->width));
     if (!nelems)
         return 0;
-    wsh_api_check(what->dest, wsh_scan(team, dest, source, nelems, arith, exclusive));
-    return 0;
+    return WSH_API_MET(what->dest, team, wsh_scan(team, dest, source, nelems, arith, exclusive));
 }
 
 #define WSH_SCAN(TAG, TYPE, EXCLUSIVE)                                                              \

@@ -22,6 +22,20 @@ struct wsh_api_coll {
     (&(const struct wsh_check_arrays){(what)->dest, (what)->source, dest, dest_len, source, source_len, \
                                       in_place, (what)->sync})
 
+/*
+ * The result of a collective: 0; or nonzero because a member has failed and the others go on, which breaks the team. Any
+ * other error ends the job.
+ */
+WSH_COLD int wsh_api_met_failure(const char *what, struct wsh_team *team, int rc);
+static WSH_INLINE int wsh_api_met(const char *what, struct wsh_team *team, int rc)
+{
+    return wsh_unlikely(rc) ? wsh_api_met_failure(what, team, rc) : 0;
+}
+
+/* The same of a call that a broken team does not make. */
+#define WSH_API_MET(what, team, call) \
+    wsh_api_met(what, team, wsh_unlikely((team)->broken) ? -EOWNERDEAD : (call))
+
 static WSH_INLINE struct wsh_team *wsh_api_members(const char *what, shmem_team_t handle)
 {
     struct wsh_team *team = wsh_api_team(what, handle);
@@ -70,8 +84,7 @@ static WSH_INLINE int wsh_api_broadcast(const struct wsh_api_coll *what, struct 
     WSH_API_SAME_DATA(what->dest, team, dest, source, len, root, 0, 0);
     if (!len)
         return 0;
-    wsh_api_check(what->dest, wsh_broadcast(team, dest, source, len, root, root_too));
-    return 0;
+    return WSH_API_MET(what->dest, team, wsh_broadcast(team, dest, source, len, root, root_too));
 }
 
 static WSH_INLINE int wsh_api_fcollect(const struct wsh_api_coll *what, struct wsh_team *team, void *dest,
@@ -82,8 +95,7 @@ static WSH_INLINE int wsh_api_fcollect(const struct wsh_api_coll *what, struct w
     WSH_API_SAME_DATA(what->dest, team, dest, source, len, -1, 0, 0);
     if (!len)
         return 0;
-    wsh_api_check(what->dest, wsh_fcollect(team, dest, source, len));
-    return 0;
+    return WSH_API_MET(what->dest, team, wsh_fcollect(team, dest, source, len));
 }
 
 /* A member that has nothing to give may pass anything as source. */
@@ -95,8 +107,7 @@ static WSH_INLINE int wsh_api_collect(const struct wsh_api_coll *what, struct ws
     WSH_API_SAME_DATA(what->dest, team, dest, NULL, WSH_CHECK_ANY, -1, 0, 0);
     if (wsh_unlikely(wsh_job.check))
         wsh_check_collected(team, WSH_API_ARRAYS(what, dest, len, source, len, false));
-    wsh_api_check(what->dest, wsh_collect(team, dest, source, len));
-    return 0;
+    return WSH_API_MET(what->dest, team, wsh_collect(team, dest, source, len));
 }
 
 static WSH_INLINE int wsh_api_alltoall(const struct wsh_api_coll *what, struct wsh_team *team, void *dest,
@@ -109,8 +120,7 @@ static WSH_INLINE int wsh_api_alltoall(const struct wsh_api_coll *what, struct w
     WSH_API_SAME_DATA(what->dest, team, dest, source, len, -1, 0, 0);
     if (!len)
         return 0;
-    wsh_api_check(what->dest, wsh_alltoall(team, dest, source, len));
-    return 0;
+    return WSH_API_MET(what->dest, team, wsh_alltoall(team, dest, source, len));
 }
 
 static WSH_INLINE int wsh_api_alltoalls(const struct wsh_api_coll *what, struct wsh_team *team, void *dest,
@@ -134,8 +144,7 @@ static WSH_INLINE int wsh_api_alltoalls(const struct wsh_api_coll *what, struct 
                       shape->sst);
     if (!shape->nelems)
         return 0;
-    wsh_api_check(what->dest, wsh_alltoalls(team, dest, source, shape));
-    return 0;
+    return WSH_API_MET(what->dest, team, wsh_alltoalls(team, dest, source, shape));
 }
 
 /* The code of a type of numbers; the bits of an integer and whether it has a sign say which. */
@@ -176,8 +185,7 @@ static WSH_INLINE int wsh_api_reduce(const struct wsh_api_coll *what, struct wsh
     wsh_api_numbers(what, team, dest, source, wsh_api_len(nelems, arith->width));
     if (!nelems)
         return 0;
-    wsh_api_check(what->dest, wsh_reduce(team, dest, source, nelems, arith));
-    return 0;
+    return WSH_API_MET(what->dest, team, wsh_reduce(team, dest, source, nelems, arith));
 }
 
 #endif

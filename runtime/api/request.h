@@ -129,8 +129,7 @@ static WSH_INLINE int wsh_api_alltoallv(const struct wsh_api_nb *what, shmem_tea
     rc = wsh_api_alltoallv_nb(what, team, dest, source, v, &request);
     if (!rc)
         rc = wsh_req_wait(&wsh_job, request);
-    wsh_api_check(what->coll.dest, rc < 0 ? rc : 0);
-    return rc;
+    return rc < 0 ? wsh_api_met(what->coll.dest, wsh_api_members(what->routine, team), rc) : rc;
 }
 
 #endif

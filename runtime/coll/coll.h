@@ -26,6 +26,9 @@ int wsh_sync_last(struct wsh_team *team, const char *routine);
 /* All members have arrived, and what they issued on the default context is complete. */
 int wsh_barrier(struct wsh_team *team, const char *routine);
 
+/* A member has failed: from now on all collectives of the team return -EOWNERDEAD, without waiting. Local. */
+void wsh_coll_break(struct wsh_team *team);
+
 /* A sync that also says whether every member passed ok = true; for agreeing on a local outcome. */
 int wsh_agree(struct wsh_team *team, bool ok, bool *all_ok);
 

@@ -37,8 +37,10 @@ static void say_incomplete(const struct wsh_job *job)
         pe++;
     if (pe < job->my_pe)
         return;
-    for (pe = 0; pe < job->n_pes - 1 && !wsh_job_has_left(job, pe);)
+    for (pe = 0; pe < job->n_pes && (wsh_failures_has(&job->failures, pe) || !wsh_job_has_left(job, pe));)
         pe++;
+    if (pe == job->n_pes) /* some have failed: the launcher has said so */
+        return;
     wsh_warn(
         "shmem_finalize does not wait for PE %d, which has left the job: its process has ended with status 0 "
         "and without shmem_finalize; call shmem_finalize on all PEs",

@@ -200,6 +200,7 @@ static const struct {
     {open_heap, close_heap},
     {open_boot, close_boot},
     {wsh_peers_open, wsh_peers_close},
+    {wsh_failures_open, wsh_failures_close},
     {open_teams, close_teams},
     {open_default_ctx, close_all_ctxs},
     {wsh_requests_open, wsh_requests_close},

@@ -15,6 +15,7 @@
 #include "runtime/route/route.h"
 #include "runtime/route/blob.h"
 #include "runtime/team/team.h"
+#include "runtime/wait/failures.h"
 
 #include <sys/types.h>
 
@@ -104,6 +105,7 @@ struct wsh_job {
     struct wsh_team_ids ids;
     struct wsh_counters counters;
 
+    struct wsh_failures failures;
     struct wsh_wait_tuning tuning;
     double left_core; /* when this PE last went to another core. Relaxed; cores.c */
     int waiters;      /* threads inside wait.c: the progress thread may sleep */
@@ -124,11 +126,16 @@ void wsh_job_fini(void);
 int wsh_peers_open(struct wsh_job *job);
 void wsh_peers_close(struct wsh_job *job);
 
-/* Has PE `pe` (-1: any) left the job without shmem_finalize? False where nobody can know. */
+/*
+ * Has PE `pe` (-1: any) left the job without shmem_finalize, or failed while the others go on? False where nobody can
+ * know.
+ */
 static inline bool wsh_job_has_left(const struct wsh_job *job, int pe)
 {
     struct wsh_boot *boot = (struct wsh_boot *)&job->boot;
 
+    if (job->failures.n && (pe < 0 || wsh_failures_has(&job->failures, pe)))
+        return true;
     return boot->ops->has_left && boot->ops->has_left(boot, pe);
 }
 

@@ -19,6 +19,7 @@ struct wsh_team {
     int num_contexts;              /* as configured: a wish, no limit */
     struct wsh_team *next, **link; /* split teams: in job->teams */
     int stride;                    /* of an old active set; 0 = not one */
+    bool broken;                   /* a member has failed: its collectives return nonzero */
     int number;                    /* WSH_TEAM_WORLD …: alike on all members */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds whether a wait needs a PE that has left. */
+/* Finds whether a wait needs a PE that has left, or has failed. */
 #include "runtime/wait/left.h"
 
 #include "base/log.h"
@@ -25,7 +25,7 @@ static int left_find(const struct wsh_job *job, const struct wsh_wait_why *why, 
     int n_left = 0, last = -1;
 
     for (int pe = 0; pe < job->n_pes; pe++) {
-        if (!wsh_job_has_left(job, pe))
+        if (wsh_failures_has(&job->failures, pe) || !wsh_job_has_left(job, pe))
             continue;
         if (job->finalizing || (why->needs && why->needs(arg, pe)))
             return pe;
@@ -35,11 +35,32 @@ static int left_find(const struct wsh_job *job, const struct wsh_wait_why *why, 
     return n_left == job->n_pes - 1 && is_alone(job) ? last : -1;
 }
 
+/* The failed PE whose failure ends this wait; -1: none. While shmem_finalize waits, any. */
+static int failed_find(const struct wsh_job *job, const struct wsh_wait_why *why, void *arg)
+{
+    for (int pe = 0; pe < job->n_pes; pe++)
+        if (wsh_failures_has(&job->failures, pe) && (job->finalizing || (why->needs && why->needs(arg, pe))))
+            return pe;
+    return -1;
+}
+
+/* No second sight as below: one that has failed has written its last before the launcher says so. */
+static bool failed_check(struct wsh_left *left, struct wsh_job *job, const struct wsh_wait_why *why,
+                         void *arg)
+{
+    if (!wsh_failures_take(job) || failed_find(job, why, arg) < 0)
+        return false;
+    left->result = -EOWNERDEAD;
+    return true;
+}
+
 void wsh_left_check(struct wsh_left *left, struct wsh_job *job, const struct wsh_wait_why *why, void *arg,
                     double time)
 {
     int pe;
 
+    if (failed_check(left, job, why, arg))
+        return;
     if (!left->checked) /* most waits end before there is a need to ask */
         left->checked = time;
     if (time < left->checked + CHECK_EVERY || !job->n_pes || !wsh_job_has_left(job, -1))

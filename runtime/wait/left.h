@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits for a PE that has left the job: it will not come. */
+/* Waits for a PE that has left the job, or has failed: it will not come. */
 #ifndef WSH_LEFT_H
 #define WSH_LEFT_H
 

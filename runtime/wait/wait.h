@@ -20,8 +20,10 @@ struct wsh_job;
 struct wsh_wait_why {
     const char *routine;                                  /* "shmem_quiet" */
     void (*describe)(void *arg, char *text, size_t size); /* "PE 3: 2 puts …"; may be NULL */
-    bool (*needs)(void *arg, int pe); /* cannot end without that PE; NULL: that is not known */
-    int n_pes; /* of this host, me among them, must run before it ends; 0 where that is not known */
+    bool (*needs)(
+        void *arg,
+        int pe); /* cannot end without that PE, or must not if that has failed; NULL: that is not known */
+    int n_pes;   /* of this host, me among them, must run before it ends; 0 where that is not known */
 };
 
 /* Tries once: -EAGAIN = wait on; anything else ends the wait. Must not wait itself. */

@@ -249,6 +249,8 @@ int wsh_translate(enum wsh_launcher launcher, const char *path, const struct wsh
         return option_refuse(launcher, "--emulate-efa");
     if (args->kill_wait_given)
         return option_refuse(launcher, "--kill-wait");
+    if (args->survive)
+        return option_refuse(launcher, "--on-pe-failure");
     word_add(words, "%s", path);
     rc = launcher == WSH_SRUN ? srun_translate(words, args, hosts)
                               : open_mpi_translate(words, launcher, args, hosts);

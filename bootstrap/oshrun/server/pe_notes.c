@@ -54,3 +54,8 @@ void wsh_noted_end(struct wsh_reap *reap, int i)
     if (note_of(reap, pe).state != WSH_PE_FINALIZED)
         left_say(reap, i);
 }
+
+void wsh_noted_failed(struct wsh_reap *reap, int i)
+{
+    wsh_blob_file_note_state(reap->notes, i, WSH_PE_FAILED, reap->pes[i].pid);
+}

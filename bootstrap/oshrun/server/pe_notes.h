@@ -14,4 +14,7 @@ bool wsh_noted_itself(const struct wsh_reap *reap, const struct wsh_pe *pe);
 /* Looks once at a PE that has ended with status 0: whether it has left. */
 void wsh_noted_end(struct wsh_reap *reap, int i);
 
+/* Tells the others that a PE has failed. */
+void wsh_noted_failed(struct wsh_reap *reap, int i);
+
 #endif

@@ -8,6 +8,8 @@
 #include "runtime/job/job.h"
 #include "runtime/op/order.h"
 
+#include <errno.h>
+
 /*
  * A sync in progress. A flag holds the epoch and, in its lowest bit, whether its writer, or any member whose flag the
  * writer has seen, passed ok = false.
@@ -193,7 +195,15 @@ static int sync_by_leaders(struct wsh_sync_call *call, const struct wsh_sync_gro
     return rc ? rc : first_release(call, &locals);
 }
 
+/* Of a broken team. */
+static int sync_refused(struct wsh_sync_call *call, const struct wsh_sync_group *all)
+{
+    (void)call, (void)all;
+    return -EOWNERDEAD;
+}
+
 wsh_sync_fn *const wsh_sync_by[WSH_ALGOS] = {
+    [WSH_ALGO_REFUSED] = sync_refused,
     [WSH_ALGO_WORDS] = sync_by_words, [WSH_ALGO_LINEAR] = sync_linear,  [WSH_ALGO_ROUNDS] = sync_by_rounds,
     [WSH_ALGO_FANS] = sync_by_fans,   [WSH_ALGO_FIRST] = sync_at_first, [WSH_ALGO_LEADERS] = sync_by_leaders,
 };
@@ -238,6 +248,12 @@ int wsh_sync_last(struct wsh_team *team, const char *routine)
     uint64_t bad = 0;
 
     return team_sync_by(wsh_sync_by[algo], team, routine, &bad);
+}
+
+void wsh_coll_break(struct wsh_team *team)
+{
+    team->broken = true;
+    team->coll->sync = WSH_ALGO_REFUSED;
 }
 
 int wsh_barrier(struct wsh_team *team, const char *routine)

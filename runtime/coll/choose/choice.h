@@ -56,6 +56,7 @@ enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT
     X(HALVES, "halves", "the root writes one half, the other member reads the other half")               \
     X(WHOLE, "whole", "every member gets all sources and combines them itself")                          \
     X(SLICED, "sliced", "slices whose sources go by LL lines to the member that combines them")             \
+    X(REFUSED, "refused", "a member of the team has failed")                                             \
     X(BLOCK, "block", "a kernel of one block")                                                           \
     X(FINE, "fine", "several blocks, a thread for each 8 bytes")                                         \
     X(TILES, "tiles", "a block for each large part")

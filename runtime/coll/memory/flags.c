@@ -2,6 +2,7 @@
 /* Waits for flags of a sync area, and names in a hang report the members whose flags are missing. */
 #include "runtime/coll/memory/flags.h"
 
+#include "runtime/job/job.h"
 #include "runtime/wait/wait.h"
 
 #include <stdio.h>
@@ -72,10 +73,21 @@ static void flags_describe(void *arg, char *text, size_t size)
     }
 }
 
+static bool is_member(const struct wsh_team *team, int pe)
+{
+    for (int member = 0; member < team->n_pes; member++)
+        if (team->members[member] == pe)
+            return true;
+    return false;
+}
+
+/* The failure of any member ends the call everywhere: members that have seen it send nothing more. */
 static bool flags_need(void *arg, int pe)
 {
     const struct wsh_flags *flags = arg;
 
+    if (wsh_failures_has(&flags->team->job->failures, pe))
+        return is_member(flags->team, pe);
     for (int at = flags->at, index = flags->next; at < flags->n; at++) {
         int member = flags->members[index];
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Takes news of PEs that have failed from the launcher. */
+#include "runtime/wait/failures.h"
+
+#include "base/log.h"
+#include "runtime/job/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Why the mode is refused, or NULL. */
+static const char *why_not(const struct wsh_job *job)
+{
+    if (!job->boot.failures)
+        return "its launcher does not tell PEs of failures; start it by oshrun";
+    return job->network
+               ? "a network reaches some of its peers, whose failure is not survived yet; run on one host"
+               : NULL;
+}
+
+int wsh_failures_open(struct wsh_job *job)
+{
+    const char *why = why_not(job);
+
+    if (job->env.on_pe_failure == WSH_ON_PE_FAILURE_ABORT || job->n_pes == 1)
+        return 0;
+    if (why) {
+        wsh_error("SHMEM_ON_PE_FAILURE=continue is not possible at PE %d: %s, or set it to abort", job->my_pe,
+                  why);
+        return -ENOTSUP;
+    }
+    job->failures.failed = calloc((size_t)job->n_pes, sizeof *job->failures.failed);
+    if (!job->failures.failed) {
+        wsh_error("out of memory for the list of PEs that have failed");
+        return -ENOMEM;
+    }
+    pthread_mutex_init(&job->failures.lock, NULL);
+    return 0;
+}
+
+void wsh_failures_close(struct wsh_job *job)
+{
+    if (job->failures.failed)
+        pthread_mutex_destroy(&job->failures.lock);
+    free(job->failures.failed);
+    job->failures = (struct wsh_failures){0};
+}
+
+uint32_t wsh_failures_generation(const struct wsh_job *job)
+{
+    /* Acquire: the state of those that it counts is read after it. Partner: the launcher writes that first. */
+    return job->failures.failed ? __atomic_load_n(job->boot.failures, __ATOMIC_ACQUIRE) : 0;
+}
+
+static void take(struct wsh_job *job)
+{
+    struct wsh_failures *failures = &job->failures;
+    uint32_t generation = wsh_failures_generation(job);
+
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        if (failures->failed[pe] || !job->boot.ops->has_failed(&job->boot, pe))
+            continue;
+        wsh_info(WSH_SUB_BOOTSTRAP, "PE %d has failed", pe);
+        __atomic_store_n(&failures->failed[pe], 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&failures->n, failures->n + 1, __ATOMIC_RELAXED);
+    }
+    /* Release: who finds it reads the list of that time, or a later one. */
+    __atomic_store_n(&failures->seen, generation, __ATOMIC_RELEASE);
+}
+
+int wsh_failures_take(struct wsh_job *job)
+{
+    struct wsh_failures *failures = &job->failures;
+
+    if (!failures->failed)
+        return 0;
+    if (wsh_unlikely(__atomic_load_n(&failures->seen, __ATOMIC_ACQUIRE) != wsh_failures_generation(job))) {
+        pthread_mutex_lock(&failures->lock);
+        if (failures->seen != wsh_failures_generation(job))
+            take(job);
+        pthread_mutex_unlock(&failures->lock);
+    }
+    return __atomic_load_n(&failures->n, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * survive HOW WHO ROUTINE: PE WHO dies by HOW (kill, segv, exit3) in the middle of many collectives ROUTINE (barrier,
+ * sum, sums, broadcast, alltoall, split); the others check what they are told and go on.
+ */
+#include <shmem.h>
+#include <shmemx.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { N = 4096, DIES_AT = 100, CALLS = 1000000 };
+static long src[N], dest[N];
+
+static int call(const char *routine, shmem_team_t team)
+{
+    if (!strcmp(routine, "barrier"))
+        return shmemx_team_barrier(team);
+    if (!strcmp(routine, "sum"))
+        return shmem_long_sum_reduce(team, dest, src, 1);
+    if (!strcmp(routine, "sums"))
+        return shmem_long_sum_reduce(team, dest, src, N);
+    if (!strcmp(routine, "broadcast"))
+        return shmem_long_broadcast(team, dest, src, N / 8, 0);
+    if (!strcmp(routine, "alltoall"))
+        return shmem_long_alltoall(team, dest, src, 64);
+    return shmem_team_sync(team);
+}
+
+static void die(const char *how)
+{
+    const struct rlimit none = {0, 0};
+
+    setrlimit(RLIMIT_CORE, &none);
+    if (!strcmp(how, "kill"))
+        raise(SIGKILL);
+    if (!strcmp(how, "segv")) {
+        signal(SIGSEGV, SIG_DFL);
+        raise(SIGSEGV);
+    }
+    _exit(3);
+}
+
+static void check(int good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "PE %d: %s\n", shmem_my_pe(), what);
+    exit(9);
+}
+
+/* All survivors, the same way: of `who` alone. */
+static void check_news(int who, shmem_team_t team)
+{
+    int list[2] = {-1, -1};
+
+    check(shmemx_pe_failed(who) == 1 && !shmemx_pe_failed(shmem_my_pe()), "shmemx_pe_failed");
+    check(shmemx_failed_pes(list, 2) == 1 && list[0] == who && list[1] == -1, "shmemx_failed_pes");
+    check(shmemx_failed_pes(NULL, 0) == 1, "shmemx_failed_pes without a list");
+    check(shmemx_failure_generation() == 1, "shmemx_failure_generation");
+    check(shmemx_team_broken(team) == 1, "shmemx_team_broken");
+}
+
+int main(int argc, char **argv)
+{
+    shmem_team_t team = SHMEM_TEAM_WORLD;
+    int rc = 0, who, me, n;
+
+    if (argc < 4)
+        return 99;
+    shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    who = atoi(argv[2]) < 0 ? n + atoi(argv[2]) : atoi(argv[2]);
+    if (!strcmp(argv[3], "split"))
+        shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
+    check(!shmemx_failure_generation() && !shmemx_team_broken(team) && !shmemx_failed_pes(NULL, 0),
+          "nobody has failed yet");
+    for (int i = 0; i < CALLS && !rc; i++) {
+        if (me == who && i == DIES_AT)
+            die(argv[1]);
+        rc = call(argv[3], team);
+    }
+    check(rc, "a collective without a member returns 0");
+    check_news(who, team);
+    for (int i = 0; i < 100; i++)
+        check(call(argv[3], team) != 0, "a later one returns 0");
+    check(shmem_long_broadcast(team, dest, src, 1, who ? 0 : 1) != 0,
+          "a broadcast whose root lives returns 0");
+    shmem_barrier_all(); /* returns */
+    printf("PE %d went on\n", me);
+    shmem_finalize();
+    return 0;
+}
