@@ -87,7 +87,7 @@ static void *none_realloc(struct wsh_job *job, void *ptr, size_t size)
     return NULL;
 }
 
-static void none_pin(struct wsh_job *job)
+static void none_job(struct wsh_job *job)
 {
     (void)job;
 }
@@ -132,7 +132,10 @@ const struct wsh_device_ops wsh_device_none = {
     .holds = none_holds,
     .free = none_free,
     .realloc = none_realloc,
-    .pin = none_pin,
+    .pin = none_job,
+    .detach = none_job,
+    .stage_close = none_job,
+    .close = none_job,
     .stage_open = none_stage_open,
     .signal_hold = none_signal_hold,
     .signal_release = none_signal_release,

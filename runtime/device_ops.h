@@ -40,6 +40,15 @@ struct wsh_device_ops {
     /* Lets kernels reach what the host heap has newly committed. */
     void (*pin)(struct wsh_job *job);
 
+    /*
+     * The end of the job. detach: before contexts and routes end; kernels then reach no host memory any more.
+     * stage_close: staging's own context, after all others. close: releases everything, after the routes; the table is
+     * then wsh_device_none again.
+     */
+    void (*detach)(struct wsh_job *job);
+    void (*stage_close)(struct wsh_job *job);
+    void (*close)(struct wsh_job *job);
+
     /* Staging, the transport that runtime/gpu/stage is; NULL: there is none. open: as wsh_tp_ops.open. */
     const struct wsh_tp_ops *stage;
     int (*stage_open)(struct wsh_job *job, struct wsh_tp **tp);

@@ -3,6 +3,7 @@
 #include "runtime/api/api.h"
 
 #include "base/log.h"
+#include "runtime/gpu/device_heap.h"
 #include "runtime/gpu/host.h"
 #include "device/view/image.h"
 #include "device/view/launch.h"

@@ -3,6 +3,7 @@
 #include "runtime/api/api.h"
 
 #include "base/log.h"
+#include "runtime/gpu/device_heap.h"
 
 #include <shmemx.h>
 

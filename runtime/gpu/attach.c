@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Attaches the GPUs of a job's PEs together, all or none. */
 #include "runtime/gpu/host.h"
-#include "runtime/memory/alloc.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/process/signals.h"
 #include "runtime/coll/coll.h"
 #include "runtime/gpu/gda/gda.h"
 #include "runtime/gpu/cuda_watch.h"
+#include "runtime/gpu/device_heap.h"
 #include "runtime/gpu/gpu_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/progress.h"
 #include "runtime/gpu/proxy/proxy.h"
+#include "runtime/gpu/stage/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,92 +31,6 @@ static int log_no_gpu(const char *routine, int rc)
             "reason",
             routine);
     return rc;
-}
-
-static int log_no_memory(const struct wsh_gpu *gpu, size_t len, int status)
-{
-    size_t unused = 0, total = 0;
-
-    wsh_cuda()->mem_info(&unused, &total);
-    wsh_error("no device heap of %zu MiB on GPU %d (%s): %s; %zu of %zu MiB are free: set "
-              "SHMEM_DEVICE_SYMMETRIC_SIZE to less",
-              len >> 20, gpu->ordinal, gpu->name, wsh_cuda_strerror(status), unused >> 20, total >> 20);
-    return -ENOMEM;
-}
-
-/* What the heap may grow to. */
-static size_t max_len(const struct wsh_job *job)
-{
-    size_t unused = 0, total = 0;
-
-    if (!job->env.device_max)
-        wsh_cuda()->mem_info(&unused, &total);
-    return job->env.device_max ? job->env.device_max : total;
-}
-
-static void log_heap(const struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu)
-{
-    char grows[64] = "does not grow";
-
-    if (mem->stride > mem->len)
-        snprintf(grows, sizeof grows, "grows to %zu MiB", mem->stride >> 20);
-    wsh_info(WSH_SUB_MEM, "device heap of %zu MiB on GPU %d (%s, %s), given to peers %s; it %s",
-             mem->len >> 20, gpu->ordinal, gpu->name, gpu->pci, mem->n ? "as descriptors" : "by CUDA IPC",
-             grows);
-}
-
-static int allocator_open(struct wsh_device_heap *device)
-{
-    device->limit = device->mem.stride;
-    device->alloc = wsh_alloc_open(device->limit);
-    return device->alloc ? wsh_alloc_wall(device->alloc, device->mem.len) : -ENOMEM;
-}
-
-static int open_memory(struct wsh_job *job)
-{
-    struct wsh_device_heap *device = &job->device;
-    struct wsh_gpu_want want = {job->env.device_size + wsh_sync_areas_len(job), 0, job->local_rank,
-                                job->local_size, device->gpu.vmm && !job->env.disable_vmm};
-    int status = 0, rc = wsh_gpu_enter(&device->gpu);
-
-    if (rc)
-        return rc;
-    want.max = max_len(job);
-    rc = wsh_gpu_mem_open(&device->mem, &device->gpu, &want, &status);
-    if (rc)
-        rc = log_no_memory(&device->gpu, want.len, status);
-    wsh_gpu_leave(&device->gpu);
-    if (!rc)
-        rc = allocator_open(device);
-    if (rc)
-        return rc;
-    job->heap.device = wsh_ranges_open(WSH_SEGS);
-    if (!job->heap.device)
-        return -ENOMEM;
-    job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){device->mem.base, device->mem.len, -1};
-    log_heap(&device->mem, &device->gpu);
-    return wsh_sync_areas_open(job);
-}
-
-static void close_memory(struct wsh_job *job)
-{
-    struct wsh_device_heap *device = &job->device;
-
-    wsh_alloc_close(device->alloc);
-    if (device->gpu.ctx && !wsh_gpu_enter(&device->gpu)) {
-        wsh_gpu_mem_close(&device->mem);
-        wsh_gpu_leave(&device->gpu);
-    }
-    if (device->gpu.ctx)
-        wsh_gpu_close(&device->gpu);
-    job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){.fd = -1};
-    wsh_ranges_close(job->heap.device);
-    job->heap.device = NULL;
-    device->alloc = NULL;
-    device->sync_areas = device->counters = device->nic_counters = NULL;
-    device->attached = false;
-    device->sharers = 0;
-    wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
 }
 
 /* Changes transports and the device state while no progress thread uses them. 0 or a logged error. */
@@ -154,7 +69,7 @@ static int open_parts(struct wsh_job *job)
 static void close_here(struct wsh_job *job)
 {
     with_no_progress(job, close_parts);
-    close_memory(job);
+    wsh_device_heap_close(job);
 }
 
 static int open_gpu(struct wsh_job *job, const char *routine)
@@ -182,7 +97,7 @@ static int open_here(struct wsh_job *job, const char *routine)
     rc = open_gpu(job, routine);
     wsh_signals_restore(&before);
     if (!rc)
-        rc = open_memory(job);
+        rc = wsh_device_heap_open(job);
     if (!rc)
         rc = with_no_progress(job, open_parts);
     if (rc)
@@ -309,7 +224,7 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
     rc = wsh_barrier(&job->world, routine);
     if (rc)
         return rc;
-    wsh_gpu_ops_set(true);
+    wsh_gpu_ops_set();
     rc = wsh_stage_host_reserve(job);
     if (rc)
         return rc;
@@ -349,38 +264,4 @@ int wsh_device_attach_chosen(struct wsh_job *job, const char *routine)
     if (wsh_agree(&job->world, gpu_is_chosen(job), &all))
         wsh_abort(1);
     return all ? wsh_device_attach(job, routine) : 0;
-}
-
-void wsh_device_detach(struct wsh_job *job)
-{
-    struct wsh_device_heap *device = &job->device;
-
-    wsh_modules_close();
-    if (!device->attached)
-        return;
-    wsh_proxy_quiet(job);
-    wsh_gda_close(job);
-    wsh_proxy_close(job);
-    wsh_device_state_close(job);
-    if (!wsh_gpu_enter(&device->gpu)) {
-        for (size_t i = 0; i < device->n_pins; i++)
-            wsh_gpu_unpin(device->pins[i]);
-        wsh_gpu_leave(&device->gpu);
-    }
-    wsh_cuda_watch_close(job);
-    free(device->pins);
-    device->pins = NULL;
-    device->n_pins = device->pinned = 0;
-    device->pin_refused = false;
-}
-
-void wsh_device_close(struct wsh_job *job)
-{
-    if (job->device.attached)
-        close_memory(job);
-    job->stage_host = (struct wsh_stage_host){0};
-    wsh_ranges_close(job->device.local);
-    job->device.local = NULL;
-    memset(job->device.used, 0, sizeof job->device.used);
-    wsh_gpu_ops_set(false);
 }

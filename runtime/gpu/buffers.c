@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
+#include "runtime/gpu/device_heap.h"
 #include "runtime/gpu/host.h"
 #include "runtime/gpu/segments.h"
 #include "runtime/job/job.h"
@@ -49,14 +50,11 @@ static int check_room(int seg)
     return -ENOMEM;
 }
 
-int wsh_buffer_register(struct wsh_job *job, void *base, size_t len)
+int wsh_buffer_add(struct wsh_job *job, void *base, size_t len, const char *routine)
 {
-    static const char routine[] = "shmemx_buffer_register_symmetric";
-    int seg = wsh_segment_next(job), rc = wsh_device_attach(job, routine);
+    int seg = wsh_segment_next(job), rc = check_room(seg);
     const struct wsh_mem mem = {(enum wsh_seg)seg, WSH_MEM_DEVICE, base, len, -1, NULL, 0, 0};
 
-    if (!rc)
-        rc = check_room(seg);
     if (rc)
         return rc;
     rc = wsh_segment_add(job, &mem, check_buffer(job, routine, base, len), routine);

@@ -10,9 +10,9 @@
 #include "base/cuda/call.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "runtime/device_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/gpu/host.h"
-#include "runtime/gpu/proxy/proxy.h"
 #include "runtime/wait/wait.h"
 
 #include <pthread.h>
@@ -106,7 +106,7 @@ static void *watch_run(void *arg)
         wsh_cuda_calls_check(passed);
         while (wsh_cuda_calls_due(watch->job->env.hang_seconds, &stay))
             stay_report(&stay);
-        wsh_proxy_watch();
+        wsh_device_ops()->watch();
         kernels_check(watch->job);
     }
     return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocates symmetric device memory equally on all PEs, and finds which local memory is a GPU's. */
+/* The device heap: its memory, allocations alike on all PEs, and the host memory that kernels may use beside it. */
 #include "runtime/gpu/device_heap.h"
 
 #include "runtime/memory/alloc.h"
@@ -7,11 +7,99 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
+#include "runtime/gpu/host.h"
 #include "runtime/job/job.h"
 #include "runtime/memory/free_later.h"
 #include "runtime/op/rma.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+static int log_no_memory(const struct wsh_gpu *gpu, size_t len, int status)
+{
+    size_t unused = 0, total = 0;
+
+    wsh_cuda()->mem_info(&unused, &total);
+    wsh_error("no device heap of %zu MiB on GPU %d (%s): %s; %zu of %zu MiB are free: set "
+              "SHMEM_DEVICE_SYMMETRIC_SIZE to less",
+              len >> 20, gpu->ordinal, gpu->name, wsh_cuda_strerror(status), unused >> 20, total >> 20);
+    return -ENOMEM;
+}
+
+/* What the heap may grow to. */
+static size_t max_len(const struct wsh_job *job)
+{
+    size_t unused = 0, total = 0;
+
+    if (!job->env.device_max)
+        wsh_cuda()->mem_info(&unused, &total);
+    return job->env.device_max ? job->env.device_max : total;
+}
+
+static void log_heap(const struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu)
+{
+    char grows[64] = "does not grow";
+
+    if (mem->stride > mem->len)
+        snprintf(grows, sizeof grows, "grows to %zu MiB", mem->stride >> 20);
+    wsh_info(WSH_SUB_MEM, "device heap of %zu MiB on GPU %d (%s, %s), given to peers %s; it %s",
+             mem->len >> 20, gpu->ordinal, gpu->name, gpu->pci, mem->n ? "as descriptors" : "by CUDA IPC",
+             grows);
+}
+
+static int allocator_open(struct wsh_device_heap *device)
+{
+    device->limit = device->mem.stride;
+    device->alloc = wsh_alloc_open(device->limit);
+    return device->alloc ? wsh_alloc_wall(device->alloc, device->mem.len) : -ENOMEM;
+}
+
+int wsh_device_heap_open(struct wsh_job *job)
+{
+    struct wsh_device_heap *device = &job->device;
+    struct wsh_gpu_want want = {job->env.device_size + wsh_sync_areas_len(job), 0, job->local_rank,
+                                job->local_size, device->gpu.vmm && !job->env.disable_vmm};
+    int status = 0, rc = wsh_gpu_enter(&device->gpu);
+
+    if (rc)
+        return rc;
+    want.max = max_len(job);
+    rc = wsh_gpu_mem_open(&device->mem, &device->gpu, &want, &status);
+    if (rc)
+        rc = log_no_memory(&device->gpu, want.len, status);
+    wsh_gpu_leave(&device->gpu);
+    if (!rc)
+        rc = allocator_open(device);
+    if (rc)
+        return rc;
+    job->heap.device = wsh_ranges_open(WSH_SEGS);
+    if (!job->heap.device)
+        return -ENOMEM;
+    job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){device->mem.base, device->mem.len, -1};
+    log_heap(&device->mem, &device->gpu);
+    return wsh_sync_areas_open(job);
+}
+
+void wsh_device_heap_close(struct wsh_job *job)
+{
+    struct wsh_device_heap *device = &job->device;
+
+    wsh_alloc_close(device->alloc);
+    if (device->gpu.ctx && !wsh_gpu_enter(&device->gpu)) {
+        wsh_gpu_mem_close(&device->mem);
+        wsh_gpu_leave(&device->gpu);
+    }
+    if (device->gpu.ctx)
+        wsh_gpu_close(&device->gpu);
+    job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){.fd = -1};
+    wsh_ranges_close(job->heap.device);
+    job->heap.device = NULL;
+    device->alloc = NULL;
+    device->sync_areas = device->counters = device->nic_counters = NULL;
+    device->attached = false;
+    device->sharers = 0;
+    wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
+}
 
 static char *base_of(const struct wsh_job *job)
 {
@@ -62,13 +150,10 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align, con
     return off;
 }
 
-void *wsh_device_malloc(struct wsh_job *job, size_t size, size_t align, const char *routine)
+void *wsh_device_heap_malloc(struct wsh_job *job, size_t size, size_t align, const char *routine)
 {
-    size_t off;
+    size_t off = get_everywhere(job, size, align, routine);
 
-    if (!size || wsh_device_attach(job, routine))
-        return NULL;
-    off = get_everywhere(job, size, align, routine);
     if (off == WSH_ALLOC_NONE)
         return NULL;
     if (wsh_release_barrier(job, true, NULL, routine))
@@ -95,16 +180,12 @@ static int memory_clear(const struct wsh_gpu *gpu, char *ptr, size_t len)
     return status;
 }
 
-void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size)
+void *wsh_device_heap_calloc(struct wsh_job *job, size_t bytes, const char *routine)
 {
-    static const char routine[] = "shmemx_calloc_device";
-    size_t bytes, off;
+    size_t off = get_everywhere(job, bytes, 0, routine);
     bool all_ok;
     int status;
 
-    if (__builtin_mul_overflow(count, size, &bytes) || !bytes || wsh_device_attach(job, routine))
-        return NULL;
-    off = get_everywhere(job, bytes, 0, routine);
     if (off == WSH_ALLOC_NONE)
         return NULL;
     status = memory_clear(&job->device.gpu, base_of(job) + off, bytes);

@@ -3,10 +3,14 @@
 #include "runtime/gpu/gpu_ops.h"
 
 #include "runtime/gpu/cuda_watch.h"
+#include "runtime/gpu/device_heap.h"
 #include "runtime/gpu/gda/gda.h"
 #include "runtime/gpu/host.h"
 #include "runtime/gpu/proxy/proxy.h"
+#include "runtime/gpu/stage/host.h"
 #include "runtime/job/job.h"
+
+#include <errno.h>
 
 static bool holds(const struct wsh_job *job, const void *ptr)
 {
@@ -15,10 +19,12 @@ static bool holds(const struct wsh_job *job, const void *ptr)
 
 static int stage_open(struct wsh_job *job, struct wsh_tp **tp)
 {
-    return wsh_stage_open(&job->stage_host.given, job->my_pe, job->n_pes, tp);
+    const struct wsh_stage_host *host = job->device.stage;
+
+    return host ? wsh_stage_open(&host->given, job->my_pe, job->n_pes, tp) : -ENODEV;
 }
 
-void wsh_gpu_ops_set(bool here)
+void wsh_gpu_ops_set(void)
 {
     static struct wsh_device_ops ops = {
         .poll_errors = wsh_device_errors_poll,
@@ -35,6 +41,9 @@ void wsh_gpu_ops_set(bool here)
         .free = wsh_device_free,
         .realloc = wsh_device_realloc,
         .pin = wsh_device_pin,
+        .detach = wsh_device_detach,
+        .stage_close = wsh_stage_host_close,
+        .close = wsh_device_close,
         .stage_open = stage_open,
         .signal_hold = wsh_stage_signal_hold,
         .signal_release = wsh_stage_signal_release,
@@ -42,5 +51,5 @@ void wsh_gpu_ops_set(bool here)
 
     if (!ops.stage)
         ops.stage = wsh_stage_ops();
-    wsh_device_ops_set(here ? &ops : &wsh_device_none);
+    wsh_device_ops_set(&ops);
 }

@@ -5,7 +5,7 @@
 
 #include "runtime/device_ops.h"
 
-/* The core's from the first attach on (true), or the one of a job without a GPU again. */
-void wsh_gpu_ops_set(bool here);
+/* The core's from the first attach on; wsh_device_close sets the one of a job without a GPU again. */
+void wsh_gpu_ops_set(void);
 
 #endif

@@ -79,7 +79,7 @@ void wsh_device_state_set(struct wsh_job *job, struct wsh_device_state *state);
  * Fills the device states in a module loaded by the driver API (CUmodule), now or when the GPU is attached; forgets one
  * that waits for that. 0, also where the module has no device state, or a logged error.
  */
-int wsh_module_init(const struct wsh_job *job, void *module);
+int wsh_module_init(struct wsh_job *job, void *module);
 void wsh_module_forget(void *module);
 
 /*

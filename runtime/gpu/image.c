@@ -6,6 +6,7 @@
 #include "base/cuda/call.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "runtime/gpu/device_heap.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/wait.h"
 

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
+#include "runtime/gpu/device_heap.h"
 #include "runtime/job/job.h"
 
 /* A kernel that was found, and the blocks of it that this PE's part of the GPU holds. */

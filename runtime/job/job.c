@@ -7,6 +7,7 @@
 #include "runtime/job/at_exit.h"
 #include "runtime/coll/coll.h"
 #include "runtime/coll/request/request.h"
+#include "runtime/device_ops.h"
 #include "runtime/job/end.h"
 #include "runtime/op/batch.h"
 #include "runtime/op/order.h"
@@ -16,6 +17,7 @@
 
 #include <shmem.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct wsh_job wsh_job;
@@ -54,7 +56,10 @@ static int open_heap(struct wsh_job *job)
 
 static void close_heap(struct wsh_job *job)
 {
-    wsh_device_close(job);
+    wsh_device_ops()->close(job);
+    wsh_ranges_close(job->device.local);
+    job->device.local = NULL;
+    memset(job->device.used, 0, sizeof job->device.used);
     wsh_heap_fini(&job->heap);
     wsh_releases_close(&job->releases);
 }
@@ -160,7 +165,7 @@ static void close_all_ctxs(struct wsh_job *job)
             wsh_ctx_close(ctx);
     }
     wsh_ctx_fini(&job->ctx);
-    wsh_stage_host_close(job); /* last: the others' operations go by it */
+    wsh_device_ops()->stage_close(job); /* last: the others' operations go by it */
 }
 
 /* Nobody goes on before everybody is ready to be reached. */
@@ -184,12 +189,18 @@ static void close_doors(struct wsh_job *job)
     wsh_progress_close(job);
 }
 
-/* The GPU is attached by the first call that asks for it. */
 static int open_device(struct wsh_job *job)
 {
     job->device.n_queues = job->env.queues > 0 ? (unsigned)job->env.queues : 0;
     job->device.local = wsh_ranges_open(WSH_SEGS_LOCAL - WSH_SEGS);
     return job->device.local ? 0 : -ENOMEM;
+}
+
+static void close_device(struct wsh_job *job)
+{
+    if (job->modules_close)
+        job->modules_close();
+    wsh_device_ops()->detach(job);
 }
 
 static const struct {
@@ -204,7 +215,7 @@ static const struct {
     {open_teams, close_teams},
     {open_default_ctx, close_all_ctxs},
     {wsh_requests_open, wsh_requests_close},
-    {open_device, wsh_device_detach},
+    {open_device, close_device}, /* the GPU itself is attached by the first call that asks for it */
     {open_doors, close_doors},
 };
 

@@ -8,8 +8,7 @@
 #include "runtime/coll/memory/pool.h"
 #include "runtime/op/counters.h"
 #include "runtime/op/ctx.h"
-#include "runtime/gpu/stage/host.h"
-#include "runtime/gpu/device_heap.h"
+#include "runtime/memory/device_memory.h"
 #include "runtime/memory/heap.h"
 #include "runtime/memory/free_later.h"
 #include "runtime/route/route.h"
@@ -75,7 +74,6 @@ struct wsh_job {
     struct wsh_heap heap;
     struct wsh_device_heap device;
     struct wsh_releases releases; /* of memory of both */
-    struct wsh_stage_host stage_host;
 
     unsigned n_tps;
     struct wsh_tp *tp[WSH_TP_MAX];
@@ -92,10 +90,14 @@ struct wsh_job {
     struct wsh_requests *requests; /* nonblocking collectives */
     int in_flight;                 /* those that are not complete */
 
-    /* Functions of higher modules that lower ones call: wsh_batch_progress, wsh_req_advance, wsh_counters_count. */
+    /*
+     * Functions of higher modules that lower ones call: wsh_batch_progress, wsh_req_advance, wsh_counters_count; and
+     * wsh_modules_close, once a module has waited for a GPU.
+     */
     int (*batch_progress)(struct wsh_job *job);
     int (*advance)(struct wsh_job *job);
     int (*count)(void *core, uint32_t number, uint32_t generation, uint32_t mask);
+    void (*modules_close)(void);
 
     struct wsh_team world, shared;
     struct wsh_team *node, *same_number;       /* SHMEMX_TEAM_NODE, SHMEMX_TEAM_SAME_MYPE_NODE: of `teams` */

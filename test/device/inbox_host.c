@@ -183,16 +183,16 @@ void inbox_host_run(struct inbox_host *host, uint64_t from, uint64_t to)
     for (uint64_t pos = from; pos < to; pos++) {
         make(host, pos);
         while (!give(host))
-            if (!wsh_stage_inbox_progress(&host->stage))
+            if (!wsh_stage_inbox_progress(&host->stage, wsh_stage_in_apply))
                 sched_yield();
         while (in->handed - in->pulled > SLOTS / 4) {
             poll_stream(host);
-            wsh_stage_inbox_progress(&host->stage);
+            wsh_stage_inbox_progress(&host->stage, wsh_stage_in_apply);
         }
     }
     while (in->handed != in->pulled || host->stage.landed != host->stage.issued) {
         poll_stream(host);
-        if (!wsh_stage_inbox_progress(&host->stage))
+        if (!wsh_stage_inbox_progress(&host->stage, wsh_stage_in_apply))
             sched_yield();
     }
     check_gets(host, from, to);

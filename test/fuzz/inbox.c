@@ -96,7 +96,7 @@ static bool event_run(struct script *s)
     case 5: s->stage.landed += s->stage.landed < s->stage.issued; return true;
     default: break;
     }
-    rc = wsh_stage_inbox_progress(&s->stage);
+    rc = wsh_stage_inbox_progress(&s->stage, wsh_stage_in_apply);
     FUZZ_CHECK(rc >= 0 || (rc == -EPROTO && fuzz_lines() == 1));
     FUZZ_CHECK(s->stage.inbox.pulled <= s->stage.inbox.handed);
     FUZZ_CHECK(s->stage.inbox.handed - s->stage.inbox.pulled <= WSH_INBOX_ITEMS);

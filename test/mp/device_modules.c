@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Modules of the driver API get the view: under the common name, and of each of several linked units; before the GPU is
- * attached too, unless they go before. One without device routines is taken quietly.
+ * attached too, unless they go before, or the job that knew of them does. One without device routines is taken quietly.
  *
  * paths: fakegpu:1,2
  */
@@ -76,10 +76,14 @@ static void expect(const char *what, void *module, const char *name, int pes)
 
 int main(void)
 {
-    void *early, *gone, *plain, *linked, *none;
+    void *early, *gone, *plain, *linked, *none, *last;
 
     mp_begin();
     driver_open();
+    last = load("any");
+    mp_check(!shmemx_module_init(last), "last");
+    shmem_finalize();
+    shmem_init();
     early = load(FAKE_UNITS "first_ second_");
     gone = load("any");
     mp_check(!shmemx_module_init(early) && !shmemx_module_init(early), "early");
@@ -87,6 +91,7 @@ int main(void)
     mp_check(shmemx_malloc_device(64) != NULL, "no memory");
     expect("before the GPU was attached", early, "first_" WSH_DEVICE_SYMBOL, mp_npes);
     expect("before the GPU was attached", early, "second_" WSH_DEVICE_SYMBOL, mp_npes);
+    expect("of a job that has ended", last, WSH_DEVICE_SYMBOL, 0);
     expect("finalized before", gone, WSH_DEVICE_SYMBOL, 0);
     plain = load("any");
     linked = load(FAKE_UNITS "a_ b_ c_");

@@ -9,6 +9,7 @@
 #include "device/view/view.h"
 #include "ep/ep.h"
 #include "runtime/op/ctx.h"
+#include "runtime/gpu/device_heap.h"
 #include "runtime/gpu/proxy/proxy.h"
 #include "runtime/gpu/segments.h"
 #include "runtime/gpu/stage/box.h"

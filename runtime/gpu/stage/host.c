@@ -20,11 +20,14 @@
 #define MEMORY_BYTES ((size_t)540 << 10)
 #define MEMORY_PART 8
 
-static int target_fill(const struct wsh_job *job, const struct wsh_rmem *rmem, struct wsh_stage_target *to)
+/* There is one job. */
+static struct wsh_stage_host host;
+
+static int target_fill(const struct wsh_rmem *rmem, struct wsh_stage_target *to)
 {
     if (!rmem)
         return -EHOSTUNREACH;
-    *to = (struct wsh_stage_target){rmem, job->stage_host.ctx.tctx[rmem->tp->index]};
+    *to = (struct wsh_stage_target){rmem, host.ctx.tctx[rmem->tp->index]};
     return 0;
 }
 
@@ -32,7 +35,7 @@ static int context_reach(const struct wsh_stage_context *context, int pe, struct
 {
     const struct wsh_job *job = context->core;
 
-    return target_fill(job, wsh_route_main(&job->routes, pe, WSH_SEG_HEAP), to);
+    return target_fill(wsh_route_main(&job->routes, pe, WSH_SEG_HEAP), to);
 }
 
 /* The route of a transfer with device memory here, so that its transport copies host memory too. */
@@ -40,8 +43,8 @@ static int context_own(const struct wsh_stage_context *context, enum wsh_seg seg
 {
     const struct wsh_job *job = context->core;
 
-    return target_fill(
-        job, wsh_route(&job->routes, job->my_pe, (int)seg, WSH_LOCAL_DEVICE, WSH_ROUTE_TRANSFER), to);
+    return target_fill(wsh_route(&job->routes, job->my_pe, (int)seg, WSH_LOCAL_DEVICE, WSH_ROUTE_TRANSFER),
+                       to);
 }
 
 int wsh_stage_host_reserve(struct wsh_job *job)
@@ -62,21 +65,28 @@ int wsh_stage_host_reserve(struct wsh_job *job)
             len >> 10);
         return -ENOMEM;
     }
-    job->stage_host.given = (struct wsh_stage_context){.base = base,
-                                                       .len = len,
-                                                       .off = (size_t)(base - heap->base),
-                                                       .gpu = &job->device.gpu,
-                                                       .reach = context_reach,
-                                                       .own = context_own,
-                                                       .core = job};
+    host.given = (struct wsh_stage_context){.base = base,
+                                            .len = len,
+                                            .off = (size_t)(base - heap->base),
+                                            .gpu = &job->device.gpu,
+                                            .reach = context_reach,
+                                            .own = context_own,
+                                            .core = job};
+    job->device.stage = &host;
     return 0;
+}
+
+void wsh_stage_host_forget(struct wsh_job *job)
+{
+    job->device.stage = NULL;
+    host = (struct wsh_stage_host){0};
 }
 
 void wsh_stage_host_free(struct wsh_job *job)
 {
-    if (job->stage_host.given.base)
-        wsh_heap_free(job, job->stage_host.given.base);
-    job->stage_host = (struct wsh_stage_host){0};
+    if (job->device.stage)
+        wsh_heap_free(job, host.given.base);
+    wsh_stage_host_forget(job);
 }
 
 int wsh_stage_host_warm(struct wsh_job *job)
@@ -84,7 +94,7 @@ int wsh_stage_host_warm(struct wsh_job *job)
     const struct wsh_target own = {wsh_route_main(&job->routes, job->my_pe, WSH_SEG_DEVICE), 0};
     struct wsh_done done = {0};
     char byte;
-    int rc = job->stage_host.has_ctx ? wsh_get_start(&job->stage_host.ctx, &own, &byte, 1, &done) : 0;
+    int rc = host.has_ctx ? wsh_get_start(&host.ctx, &own, &byte, 1, &done) : 0;
 
     return rc ? rc : wsh_op_wait(job, &done, "attaching the GPU");
 }
@@ -108,34 +118,34 @@ static int open_inbox(struct wsh_job *job)
         return -ENOMEM;
     }
     memset(inbox, 0, sizeof *inbox);
-    job->stage_host.given.inbox = inbox;
+    host.given.inbox = inbox;
     return 0;
 }
 
 static void close_inbox(struct wsh_job *job)
 {
-    if (!job->stage_host.given.inbox || wsh_gpu_enter(&job->device.gpu))
+    if (!host.given.inbox || wsh_gpu_enter(&job->device.gpu))
         return;
-    wsh_cuda_call(host_free, job->stage_host.given.inbox);
+    wsh_cuda_call(host_free, host.given.inbox);
     wsh_gpu_leave(&job->device.gpu);
-    job->stage_host.given.inbox = NULL;
+    host.given.inbox = NULL;
 }
 
 int wsh_stage_host_open(struct wsh_job *job)
 {
-    int rc = job->stage_host.given.base ? open_inbox(job) : 0;
+    int rc = job->device.stage ? open_inbox(job) : 0;
 
-    if (!rc && job->stage_host.given.base) {
-        rc = wsh_ctx_init(&job->stage_host.ctx, job, &job->world, SHMEM_CTX_SERIALIZED);
-        job->stage_host.has_ctx = !rc;
+    if (!rc && job->device.stage) {
+        rc = wsh_ctx_init(&host.ctx, job, &job->world, SHMEM_CTX_SERIALIZED);
+        host.has_ctx = !rc;
     }
     return rc;
 }
 
 void wsh_stage_host_close(struct wsh_job *job)
 {
-    if (job->stage_host.has_ctx)
-        wsh_ctx_fini(&job->stage_host.ctx);
-    job->stage_host.has_ctx = false;
+    if (host.has_ctx)
+        wsh_ctx_fini(&host.ctx);
+    host.has_ctx = false;
     close_inbox(job);
 }

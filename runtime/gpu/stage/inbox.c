@@ -214,7 +214,7 @@ static void close_head(struct wsh_stage_inbox *in)
 }
 
 /* Passes items that no kernel pulled to the stream. 1: all of them; 0: it has no room. */
-static int take_back_items(struct wsh_stage *stage)
+static int take_back_items(struct wsh_stage *stage, wsh_stage_apply_fn *apply)
 {
     struct wsh_stage_inbox *in = &stage->inbox;
 
@@ -222,7 +222,7 @@ static int take_back_items(struct wsh_stage *stage)
         in->back = in->pulled;
     for (; in->back != in->handed; in->back++) {
         const struct wsh_stage_handed *from = &in->from[in->back % WSH_INBOX_ITEMS];
-        int rc = wsh_stage_in_apply(stage, from->peer, from->pos);
+        int rc = apply(stage, from->peer, from->pos);
 
         if (rc)
             return rc == -EAGAIN ? 0 : rc;
@@ -254,7 +254,7 @@ static int damage_say(const struct wsh_stage_inbox *in, uint64_t pulled)
     return -EPROTO;
 }
 
-int wsh_stage_inbox_progress(struct wsh_stage *stage)
+int wsh_stage_inbox_progress(struct wsh_stage *stage, wsh_stage_apply_fn *apply)
 {
     struct wsh_stage_inbox *in = &stage->inbox;
     uint64_t state, pulled;
@@ -277,7 +277,7 @@ int wsh_stage_inbox_progress(struct wsh_stage *stage)
         moved = 1;
     }
     if (in->closed)
-        return state & WSH_INBOX_BUSY ? moved : take_back_items(stage);
+        return state & WSH_INBOX_BUSY ? moved : take_back_items(stage, apply);
     if (in->handed != pulled && !(state & WSH_INBOX_BUSY) && is_given_up(in))
         close_head(in);
     return moved;

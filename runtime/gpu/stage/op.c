@@ -41,7 +41,8 @@ static void request_defer(struct wsh_stage_peer *peer, const struct wsh_stage_re
     request->ctx->to[peer->pe].pending++;
 }
 
-int wsh_stage_retry(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+/* Makes messages of the deferred operation, as far as there is room. */
+static int request_retry(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     struct wsh_stage_request *request = &peer->deferred;
     size_t before = request->at;
@@ -53,6 +54,22 @@ int wsh_stage_retry(struct wsh_stage *stage, struct wsh_stage_peer *peer)
     wsh_stage_done(request->done);
     wsh_stage_settle(request->ctx, peer->pe);
     return 1;
+}
+
+int wsh_stage_op_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+{
+    int moved, rc;
+
+    if (peer->head == peer->tail && !peer->is_deferred)
+        return 0;
+    rc = wsh_stage_out_progress(stage, peer);
+    if (rc < 0 || !peer->is_deferred)
+        return rc;
+    moved = rc;
+    rc = request_retry(stage, peer);
+    if (rc > 0)
+        rc = wsh_stage_out_send(stage, peer);
+    return rc < 0 ? rc : rc | moved;
 }
 
 static int request_begin(struct wsh_stage *stage, struct wsh_stage_peer *peer,
@@ -81,7 +98,7 @@ static int request_start(const struct wsh_rmem *rmem, struct wsh_stage_request *
 
     pthread_mutex_lock(&stage->lock);
     rc = request_begin(stage, peer, request);
-    moved = !rc || rc == -EAGAIN ? wsh_stage_out_progress(stage, peer) : 0;
+    moved = !rc || rc == -EAGAIN ? wsh_stage_op_progress(stage, peer) : 0;
     pthread_mutex_unlock(&stage->lock);
     if (!rc)
         request->ctx->to[rmem->pe].fences = request->ctx->fences;
@@ -181,7 +198,7 @@ int wsh_stage_signal_hold(struct wsh_tctx *tctx, const struct wsh_sig *sig, stru
     request.value = sig->value;
     pthread_mutex_lock(&stage->lock);
     rc = request_begin(stage, peer, &request);
-    moved = rc == -EAGAIN ? wsh_stage_out_progress(stage, peer) : 0;
+    moved = rc == -EAGAIN ? wsh_stage_op_progress(stage, peer) : 0;
     if (!rc)
         *hold = wsh_stage_out_hold(stage, peer, done);
     pthread_mutex_unlock(&stage->lock);

@@ -170,7 +170,7 @@ static int send_message(struct wsh_stage *stage, struct wsh_stage_peer *peer, ui
 }
 
 /* Sends each message when it is complete, in order: the reader takes them in this order anyway. */
-static int send_ready(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+int wsh_stage_out_send(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     int moved = 0;
 
@@ -253,23 +253,11 @@ static int slots_retire(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 
 int wsh_stage_out_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
-    int moved = 0, rc;
+    int moved, rc = wsh_stage_out_send(stage, peer);
 
-    if (peer->head == peer->tail && !peer->is_deferred)
-        return 0;
-    rc = send_ready(stage, peer);
-    if (rc >= 0) {
-        moved |= rc;
-        rc = take_answers(stage, peer);
-    }
-    if (rc >= 0)
-        rc = moved | rc | slots_retire(stage, peer);
-    if (rc >= 0 && peer->is_deferred) {
-        moved = rc;
-        rc = wsh_stage_retry(stage, peer);
-        if (rc > 0)
-            rc = send_ready(stage, peer);
-        rc = rc < 0 ? rc : rc | moved;
-    }
-    return rc;
+    if (rc < 0)
+        return rc;
+    moved = rc;
+    rc = take_answers(stage, peer);
+    return rc < 0 ? rc : moved | rc | slots_retire(stage, peer);
 }

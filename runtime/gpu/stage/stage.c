@@ -205,13 +205,13 @@ static int stage_progress(struct wsh_tp *tp)
 
     if (pthread_mutex_trylock(&stage->lock))
         return 0;
-    moved = wsh_stage_inbox_progress(stage);
+    moved = wsh_stage_inbox_progress(stage, wsh_stage_in_apply);
     for (int pe = 0; pe < stage->n_pes && stage->connected && moved >= 0; pe++) {
         int out, in;
 
         if (!stage->peers[pe].reached)
             continue;
-        out = wsh_stage_out_progress(stage, &stage->peers[pe]);
+        out = wsh_stage_op_progress(stage, &stage->peers[pe]);
         in = out < 0 ? 0 : wsh_stage_in_progress(stage, &stage->peers[pe]);
         moved = out < 0 ? out : in < 0 ? in : moved | out | in;
     }

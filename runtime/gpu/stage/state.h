@@ -139,12 +139,16 @@ void wsh_stage_describe(struct wsh_tctx *tctx, char *text, size_t size);
 
 /* All that follows: with the lock held. > 0: did something; 0: nothing to do; < 0: final. */
 
-/* stage/op.c: makes messages of the deferred operation, as far as there is room. */
-int wsh_stage_retry(struct wsh_stage *stage, struct wsh_stage_peer *peer);
+/* stage/op.c: messages to a PE, and those of the deferred operation, as far as there is room. */
+int wsh_stage_op_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer);
 
-/* stage/out.c: messages to a PE. add: the next `len` bytes of what is asked; 0, -EAGAIN: no room, or a final error. */
+/*
+ * stage/out.c: messages to a PE. add: the next `len` bytes of what is asked; 0, -EAGAIN: no room, or a final error.
+ * send: those that are complete; progress: answers and free slots too.
+ */
 int wsh_stage_out_add(struct wsh_stage *stage, struct wsh_stage_peer *peer,
                       const struct wsh_stage_request *request, size_t len);
+int wsh_stage_out_send(struct wsh_stage *stage, struct wsh_stage_peer *peer);
 int wsh_stage_out_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer);
 /* The message just added, one without payload, stays until its `copied`, which this sets to 1, is 0; takes it back. */
 struct wsh_done *wsh_stage_out_hold(struct wsh_stage *stage, struct wsh_stage_peer *peer,
@@ -153,6 +157,7 @@ void wsh_stage_out_drop(struct wsh_stage *stage, struct wsh_stage_peer *peer, st
 
 /* stage/in.c: messages from a PE. apply: by the stream, the one at `pos`; 0, -EAGAIN, or a final error. */
 int wsh_stage_in_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer);
+typedef int wsh_stage_apply_fn(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos);
 int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos);
 
 /*
@@ -165,8 +170,8 @@ void wsh_stage_inbox_queue(struct wsh_stage *stage, struct wsh_stage_peer *peer,
                            const struct wsh_stage_head *head, const struct wsh_rmem *to,
                            const struct wsh_rmem *signal, char *payload);
 
-/* What was pulled, and what is to be taken back. */
-int wsh_stage_inbox_progress(struct wsh_stage *stage);
+/* What was pulled, and what is to be taken back, which `apply` gives to the stream. */
+int wsh_stage_inbox_progress(struct wsh_stage *stage, wsh_stage_apply_fn *apply);
 void wsh_stage_inbox_say(const struct wsh_stage *stage);
 
 /*

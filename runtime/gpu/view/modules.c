@@ -124,7 +124,7 @@ static struct waiting **waiting_find(wsh_cu_module module)
     return link;
 }
 
-static int waiting_add(wsh_cu_module module)
+static int waiting_add(struct wsh_job *job, wsh_cu_module module)
 {
     struct waiting **end = waiting_find(module);
 
@@ -134,6 +134,7 @@ static int waiting_add(wsh_cu_module module)
     if (!*end)
         return -ENOMEM;
     (*end)->module = module;
+    job->modules_close = wsh_modules_close; /* the job may end without a GPU */
     return 0;
 }
 
@@ -145,7 +146,7 @@ static void waiting_remove(struct waiting **link)
     free(gone);
 }
 
-int wsh_module_init(const struct wsh_job *job, void *module)
+int wsh_module_init(struct wsh_job *job, void *module)
 {
     int rc;
 
@@ -155,7 +156,7 @@ int wsh_module_init(const struct wsh_job *job, void *module)
         return -EINVAL;
     }
     pthread_mutex_lock(&lock);
-    rc = complete ? module_fill(job, module) : waiting_add(module);
+    rc = complete ? module_fill(job, module) : waiting_add(job, module);
     pthread_mutex_unlock(&lock);
     return rc;
 }

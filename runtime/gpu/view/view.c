@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "runtime/job/job.h"
 #include "runtime/gpu/proxy/proxy.h"
+#include "runtime/gpu/stage/host.h"
 
 #include <shmem.h>
 
@@ -219,7 +220,7 @@ void wsh_device_state_fill(struct wsh_job *job)
     wsh_device_state_teams(job, device);
     wsh_proxy_device_state(job, device);
     device->locks = state->block;
-    device->inbox = job->device.pin_refused ? 0 : (uint64_t)(uintptr_t)job->stage_host.given.inbox;
+    device->inbox = job->device.pin_refused ? 0 : (uint64_t)(uintptr_t)wsh_stage_host_inbox(job);
     device->poll_mask = device->inbox ? POLL_OFTEN : WSH_DEVICE_POLL_RARELY;
     device->ranges = state->block + state->root;
     device->handles = (uint64_t)(uintptr_t)&state->pinned->handles;
