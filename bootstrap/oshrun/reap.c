@@ -93,11 +93,6 @@ void wsh_reap_poll(struct wsh_reap *reap)
     }
 }
 
-void wsh_reap_name(const struct wsh_reap *reap, int i, char *text, size_t size)
-{
-    snprintf(text, size, "PE %d (%.64s, pid %d)", i, reap->host, (int)reap->pes[i].pid);
-}
-
 void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event)
 {
     struct wsh_pe *pe;

@@ -7,6 +7,7 @@
 #include "bootstrap/oshrun/io.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct wsh_pe {
@@ -56,7 +57,10 @@ void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid);
 void wsh_reap_notes(struct wsh_reap *reap, const char *path);
 
 /* "PE 3 (host, pid 4711)" */
-void wsh_reap_name(const struct wsh_reap *reap, int i, char *text, size_t size);
+static inline void wsh_reap_name(const struct wsh_reap *reap, int i, char *text, size_t size)
+{
+    snprintf(text, size, "PE %d (%.64s, pid %d)", i, reap->host, (int)reap->pes[i].pid);
+}
 
 /* Has any process of this one's ended? At the price of one call, whatever the number of PEs. */
 bool wsh_reap_some(void);

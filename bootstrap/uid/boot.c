@@ -108,7 +108,7 @@ static int joined_open(struct joined *joined, struct wsh_boot *boot, const struc
         return fd;
     used = joined->uid.secret;
     joined->client = wsh_uid_client_open(fd, request->n_ranks, env->hang_seconds, boot->lost,
-                                         request->again ? LAUNCHER_SECONDS : 0);
+                                         request->again ? LAUNCHER_SECONDS : 0, wsh_uid_move_take);
     if (!joined->client)
         return -ENOMEM;
     rc = wsh_uid_client_describe(joined->client, &joined->uid, request->rank, request->n_ranks, env);

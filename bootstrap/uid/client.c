@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "bootstrap/uid/client.h"
 
-#include "bootstrap/uid/move.h"
 #include "base/err.h"
 #include "base/log.h"
 
@@ -153,7 +152,7 @@ static void *watcher_run(void *arg)
     while (more && !(rc = message_receive(client, &head, &body)) && head.type != WSH_UID_END) {
         if (head.type == WSH_UID_SAY)
             say(client, body);
-        if (head.type == WSH_UID_SAY || wsh_uid_move_take(client, &head, body))
+        if (head.type == WSH_UID_SAY || client->take(client, &head, body))
             free(body);
         else
             more = answer_take(client, &head, body);
@@ -204,7 +203,7 @@ static void client_free(struct wsh_uid_client *client)
 }
 
 struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_seconds, void (*lost)(int status),
-                                           double launcher_seconds)
+                                           double launcher_seconds, wsh_uid_take_fn *take)
 {
     struct wsh_uid_client *client = calloc(1, sizeof *client);
     pthread_condattr_t attr;
@@ -219,6 +218,7 @@ struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_second
     client->hang_seconds = hang_seconds;
     client->launcher_seconds = launcher_seconds;
     client->lost = lost;
+    client->take = take;
     pthread_mutex_init(&client->sending, NULL);
     pthread_mutex_init(&client->mutex, NULL);
     pthread_condattr_init(&attr);

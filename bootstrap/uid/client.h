@@ -10,9 +10,16 @@
 
 #include <pthread.h>
 
+struct wsh_uid_client;
+
+/* Takes a message that is no answer; false: it is one. In the client's thread. */
+typedef bool wsh_uid_take_fn(struct wsh_uid_client *client, const struct wsh_uid_head *head,
+                             const char *body);
+
 struct wsh_uid_client {
     int fd, n_pes;
     void (*lost)(int status);
+    wsh_uid_take_fn *take;
     double hang_seconds, launcher_seconds;
     pthread_t watcher;
 
@@ -47,10 +54,11 @@ bool wsh_uid_client_is_forked(void);
 
 /*
  * Takes over fd, and starts the thread, for a world of n_pes. Where a PE fails a launcher, if there is one, has so many
- * seconds to end this process too, and to report the first one's status. NULL after one line; fd is closed then.
+ * seconds to end this process too, and to report the first one's status. take: wsh_uid_move_take. NULL after one line;
+ * fd is closed then.
  */
 struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_seconds, void (*lost)(int status),
-                                           double launcher_seconds);
+                                           double launcher_seconds, wsh_uid_take_fn *take);
 void wsh_uid_client_close(struct wsh_uid_client *client);
 
 /*

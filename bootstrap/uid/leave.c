@@ -27,7 +27,7 @@ static void note_left(struct wsh_uid_world *world, int rank)
     wsh_uid_gather_drop(&world->leaving, rank);
 }
 
-void wsh_uid_world_leave(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
+static void member_leave(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 {
     int rank = conn->rank;
     char *none;
@@ -115,7 +115,7 @@ void wsh_uid_world_succeed(struct wsh_uid_world *world)
     wsh_uid_buf_release(buf);
 }
 
-void wsh_uid_world_move(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
+static void successor_move(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 {
     struct wsh_uid_buf *buf;
     char *body;
@@ -127,6 +127,23 @@ void wsh_uid_world_move(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
         memcpy(body, conn->body, conn->head.len);
     world->state = WSH_UID_MOVING;
     send_all(world, buf);
+}
+
+bool wsh_uid_world_leave_take(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
+{
+    bool runs = conn->rank >= 0 && world->state == WSH_UID_RUNNING;
+
+    switch (conn->head.type) {
+    case WSH_UID_LEFT:
+        if (runs)
+            member_leave(world, conn);
+        return true;
+    case WSH_UID_MOVE:
+        if (runs)
+            successor_move(world, conn);
+        return true;
+    default: return false;
+    }
 }
 
 int wsh_uid_world_inherit(struct wsh_uid_world *world, int n_ranks, const bool *left)

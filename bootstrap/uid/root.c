@@ -110,17 +110,18 @@ static void hello_take(struct wsh_uid_root *root, struct wsh_uid_conn *conn)
     root->n_unknown--;
     proof.tag = wsh_uid_proof_tag(secret, &conn->challenge, &conn->hello);
     wsh_uid_conn_send_bytes(conn, &proof, sizeof proof);
-    wsh_uid_world_join(&root->world, conn);
+    if (!wsh_uid_world_returns(&root->world, conn))
+        wsh_uid_world_join(&root->world, conn);
 }
 
 static void conn_serve(struct wsh_uid_root *root, struct wsh_uid_conn *conn)
 {
     wsh_uid_conn_flush(conn);
     while (wsh_uid_conn_read(conn)) {
-        if (conn->known)
-            wsh_uid_world_take(&root->world, conn);
-        else
+        if (!conn->known)
             hello_take(root, conn);
+        else if (!wsh_uid_world_leave_take(&root->world, conn))
+            wsh_uid_world_take(&root->world, conn);
         wsh_uid_conn_next(conn);
     }
 }
@@ -191,6 +192,7 @@ static void *root_run(void *arg)
         serve_events(root);
         sweep(root);
         take_over(root);
+        wsh_uid_world_succeed(&root->world);
         wsh_uid_world_tick(&root->world);
         if (root->world.flushed != root->done)
             wsh_uid_roots_done(root);

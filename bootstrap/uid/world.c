@@ -7,7 +7,6 @@
 #include "bootstrap/uid/world.h"
 
 #include "bootstrap/uid/gather.h"
-#include "bootstrap/uid/leave.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -181,8 +180,6 @@ static bool member_fits(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 
 void wsh_uid_world_join(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 {
-    if (wsh_uid_world_returns(world, conn))
-        return;
     if (world->state == WSH_UID_RUNNING || world->state == WSH_UID_MOVING || world->state == WSH_UID_OVER) {
         refuse_late(conn);
         return;
@@ -310,8 +307,6 @@ void wsh_uid_world_take(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
     case WSH_UID_HOST:
     case WSH_UID_BARRIER:
     case WSH_UID_LEAVE: member_gathers(world, conn); break;
-    case WSH_UID_LEFT: wsh_uid_world_leave(world, conn); break;
-    case WSH_UID_MOVE: wsh_uid_world_move(world, conn); break;
     case WSH_UID_ABORT: wsh_uid_world_end(world, (int)conn->head.arg, "%s", ""); break;
     case WSH_UID_REQUEST: say_missing(world, conn); break;
     default:
@@ -371,7 +366,6 @@ void wsh_uid_world_tick(struct wsh_uid_world *world)
 
     if (world->state == WSH_UID_COMING)
         check_joined(world, now);
-    wsh_uid_world_succeed(world);
     if (world->state != WSH_UID_ENDING)
         return;
     if (!world->flushed && (is_flushed(world, false) || now > world->ended + FLUSH_SECONDS)) {

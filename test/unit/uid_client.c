@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A PE's side of its connection to the root: answers, who is waited for, and each end of the job. */
 #include "bootstrap/uid/client.h"
+#include "bootstrap/uid/move.h"
 
 #include "test/common/unit.h"
 
@@ -84,7 +85,7 @@ static void *ask(void *arg)
 {
     struct talk *talk = arg;
     struct wsh_uid_client *client =
-        wsh_uid_client_open(talk->fd[0], N_PES, talk->act == LATE ? 0.2 : 5, lost, 0);
+        wsh_uid_client_open(talk->fd[0], N_PES, talk->act == LATE ? 0.2 : 5, lost, 0, wsh_uid_move_take);
     char *answer = NULL;
 
     if (talk->started)
