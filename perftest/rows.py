@@ -53,7 +53,7 @@ def peer_rows():
 def network_limit_rows(provider):
     """The rows of PEERS section 3: two PEs that reach each other through the network alone."""
     def limit(name, ours, bare, goal):
-        return Row(name, *ours, "us", goal, Run("fabric_bare", 2, "-s 8,1k,64k,1M -p " + provider), bare)
+        return Row(name, *ours, "us", goal, Run("fabric/libfabric", 2, "limit -s 8,1k,64k,1M -p " + provider), bare)
 
     message = [("message", 8)]
     rows = [limit(f"put+quiet {SIZES[s]}", (PUT, "put+quiet", s), [("write", s)], 1.15)

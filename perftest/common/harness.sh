@@ -9,11 +9,11 @@ need_oshrun
 latency=$(test_program perftest/put_latency)
 
 # Of every program that is built: `-x, --name` of its help.
-for name in alltoall_latency barrier fabric_bare init memory_bare orders put_bw put_latency threads_rate; do
+for name in alltoall_latency barrier init memory_bare orders put_bw put_latency threads_rate; do
     run_job 30 "$oshrun" -n 1 "$(test_program "perftest/$name")" --help
     sed -n 's/^  \(-., --[a-z]*\) .*/\1/p' "$out" >>"$tap_dir/letters"
 done
-for name in ep/ep_host 'fabric/libfabric all2all' 'fabric/libfabric sendrecv' 'fabric/libfabric write' proxy/queue device/p2p \
+for name in ep/ep_host 'fabric/libfabric all2all' 'fabric/libfabric limit' 'fabric/libfabric sendrecv' 'fabric/libfabric write' proxy/queue device/p2p \
     device/collectives device/ep device/internode device/jacobi; do
     program=$(test_program "perftest/${name% *}")
     [ -x "$program" ] || continue

@@ -78,7 +78,8 @@ static void call_wait(struct fab_boot *boot, const void *mine, size_t len)
         fab_fail("cannot start a thread; raise `ulimit -u`");
     while (!atomic_load_explicit(&call.done, memory_order_acquire)) { /* pairs with call_run */
         boot->serve(boot->arg);
-        sched_yield();
+        if (!boot->alone)
+            sched_yield();
     }
     if (boot->serve)
         pthread_join(thread, NULL);

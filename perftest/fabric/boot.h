@@ -13,6 +13,7 @@ struct fab_boot {
     int rounds;               /* exchanges so far, alike on every process */
     void (*serve)(void *arg); /* called again and again while this process waits for others; NULL: nothing */
     void *arg;
+    bool alone; /* polls leave the core to nobody */
 };
 
 /* Joins the job of the launcher; without one this process is alone. 0, or -1 after one line. */

@@ -51,6 +51,8 @@ for path in $paths; do
         [ "$status" != 77 ] || continue
         run_job 60 "$oshrun" $launch -n 2 "$libfabric" write $short -W 8 $provider -s 8,5000,300000
         right "write, $path" 12
+        run_job 60 "$oshrun" $launch -n 2 "$libfabric" limit $short -W 8 $provider -s 8,5000,300000
+        right "limit, $path" 13
         run_job 60 "$oshrun" $launch -n 3 "$libfabric" all2all $short $provider -s 8,5000,300000
         right "all2all of 3, $path" 6
     }
@@ -91,7 +93,7 @@ for bad in '--nics 0' '--nics' '--policy=some' '-m nothing' '-n 1001' '--nonsens
     run_job 20 "$oshrun" -n 2 "$libfabric" write $bad
     tap_check "$bad: exit status 2, one line" sh -c "[ $status = 2 ] && [ \$(grep -c '^write: ' '$err') = 1 ]"
 done
-for program in sendrecv write all2all; do
+for program in sendrecv write limit all2all; do
     run_job 20 "$libfabric" $program --help
     tap_check "$program --help" sh -c "[ $status = 0 ] && grep -q -- '--policy P' '$out'"
 done

@@ -69,14 +69,26 @@ static bool lands_here(const struct fab_net *net, const struct fab_row *row)
     }
 }
 
+static long wrong_from(const struct fab_net *net, int from)
+{
+    return fab_wrong(fab_dest(net, from), net->len, 0, net->len, from);
+}
+
 static long wrong_writes(const struct fab_net *net, const struct fab_row *row)
 {
     long wrong = 0;
 
-    for (int from = 0; from < (row->lands == FAB_LANDS_LAST ? 1 : net->boot.n); from++)
-        if (from != net->boot.me)
-            wrong += fab_wrong(fab_dest(net, from), net->len, 0, net->len, from);
+    if (row->lands != FAB_LANDS_ALL)
+        return wrong_from(net, fab_peer(net));
+    for (int from = 0; from < net->boot.n; from++)
+        wrong += from != net->boot.me ? wrong_from(net, from) : 0;
     return wrong;
+}
+
+/* Flags carry numbers: a wrong one would have hung, unless nothing came. */
+static long wrong_flag(const struct fab_net *net)
+{
+    return memcmp(fab_dest(net, fab_peer(net)), &net->flags, sizeof(net->flags)) != 0;
 }
 
 /* Writes with immediate data of process 0 whose events the last one never got, or got too often. */
@@ -106,7 +118,9 @@ static long check(struct fab_net *net, const struct fab_row *row)
     net->checking = false;
     if (row->kind == FAB_WRITE_IMM)
         wrong += wrong_immediates(net);
-    if (lands_here(net, row) && row->kind == FAB_SEND)
+    if (lands_here(net, row) && row->kind == FAB_FLAG)
+        wrong += wrong_flag(net);
+    else if (lands_here(net, row) && (row->kind == FAB_SEND || row->kind == FAB_MESSAGE))
         wrong += net->wrong_bytes + (net->right_bytes == 0);
     else if (lands_here(net, row))
         wrong += wrong_writes(net, row);
@@ -176,6 +190,7 @@ static long row_measure(struct fab_net *net, const struct fab_row *row, double *
                                  .slowest = row->who == FAB_ALL ? row_slowest : NULL};
     long wrong;
 
+    net->kind = row->kind;
     net->window = window_of(net, row);
     timing.each = row->each ? row->each : (double)net->window;
     perf_measure(&timing, &net->opts->common, times, &result);
@@ -194,6 +209,11 @@ static bool wanted(const struct fab_net *net, const struct fab_row *row)
     return perf_list_fits(net->opts->common.rows, row->name, NULL);
 }
 
+static int n_sizes(const struct fab_row *row, const struct perf_options *o)
+{
+    return row->len ? 1 : o->nsizes;
+}
+
 static long rows(struct fab_net *net, const struct fab_program *program, struct perf_report *report)
 {
     const struct perf_options *o = &net->opts->common;
@@ -204,10 +224,10 @@ static long rows(struct fab_net *net, const struct fab_program *program, struct 
     if (!times)
         fab_fail("no memory for %ld samples; take fewer (-n)", o->samples);
     for (const struct fab_row *row = program->rows; row->name; row++)
-        all += wanted(net, row) ? o->nsizes : 0;
+        all += wanted(net, row) ? n_sizes(row, o) : 0;
     for (const struct fab_row *row = program->rows; row->name; row++)
-        for (int i = 0; i < o->nsizes && wanted(net, row); i++) {
-            net->len = o->sizes[i];
+        for (int i = 0; i < n_sizes(row, o) && wanted(net, row); i++) {
+            net->len = row->len ? row->len : o->sizes[i];
             if (net->boot.me == 0)
                 perf_progress(++at, all, "%s, %zu bytes", row->name, net->len);
             all_wrong += row_measure(net, row, times, report);
@@ -318,7 +338,7 @@ static int usage(const char *word)
 {
     bool help = word && (!strcmp(word, "--help") || !strcmp(word, "-h"));
 
-    fprintf(help ? stdout : stderr, "libfabric: usage: oshrun -n 2 libfabric sendrecv|write|all2all "
+    fprintf(help ? stdout : stderr, "libfabric: usage: oshrun -n 2 libfabric sendrecv|write|limit|all2all "
                                     "[options] (libfabric write --help)\n");
     return help ? PERF_OK : PERF_USAGE;
 }
@@ -339,6 +359,7 @@ int main(int argc, char **argv)
         return PERF_OK;
     if (fab_boot_open(&net.boot))
         return PERF_USAGE;
+    net.boot.alone = program->alone;
     if (net.boot.me == 0 && error[0])
         perf_complain("%s", error);
     else if (net.boot.me == 0 && net.boot.n < 2)

@@ -72,6 +72,8 @@ static void agree_on_limits(struct fab_net *net, size_t message_max, size_t rx_s
         fab_fail("messages of at most %zu bytes are too small for this test", message_max);
     fit = INBOX_WANTED / (net->slot_len * (size_t)net->n_rails);
     fit = fit > SLOTS_MAX ? SLOTS_MAX : fit < SLOTS_MIN ? SLOTS_MIN : fit;
+    if (net->boot.alone)
+        fit = SLOTS_MIN;
     net->n_slots = (int)(rx_size && rx_size < fit ? rx_size : fit);
 }
 

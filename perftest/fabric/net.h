@@ -27,6 +27,9 @@ enum {
     FAB_CREDITS_MAX = 4 /* of them unanswered: so many fit into the target's completion queue */
 };
 
+/* FAB_MESSAGE: as SENDs go at their quickest, injected where they are short enough; without data for the check. */
+enum fab_kind { FAB_WRITE, FAB_WRITE_IMM, FAB_READ, FAB_SEND, FAB_MESSAGE, FAB_FLAG };
+
 enum fab_policy {
     FAB_SINGLE,     /* everything on the first NIC */
     FAB_SPLIT,      /* each message cut into stripes over all NICs */
@@ -79,11 +82,11 @@ struct fab_net {
     long answered; /* FAB_CREDITs that this process has answered */
     bool checking; /* compare what arrives */
     long right_bytes, wrong_bytes;
-    size_t len; /* of one message of the row that runs */
+    enum fab_kind kind; /* of the row that runs */
+    size_t len;         /* of one message of it */
     long window;
+    uint64_t flags; /* sent, or waited for */
 };
-
-enum fab_kind { FAB_WRITE, FAB_WRITE_IMM, FAB_SEND };
 
 /* Collective. Opens the NICs and fills the address tables; ends the job with a line where that fails. False: there is
  * no such provider; one line was printed by process 0. */
@@ -100,6 +103,9 @@ void fab_finish(struct fab_net *net);
 void fab_receive(struct fab_net *net, long pieces);
 /* An 8-byte message on the first NIC, which counts like any other where it arrives. */
 void fab_answer(struct fab_net *net, int to);
+/* An injected write of net->flags into the memory of process `to`; until that of process `from` is here. */
+void fab_flag_send(struct fab_net *net, int to);
+void fab_flag_wait(struct fab_net *net, int from);
 /* Waits for room in the completion queue of a target that gets `more` writes with immediate data. */
 void fab_credit_wait(struct fab_net *net, long more);
 /* Takes what has completed and arrived. */
@@ -121,5 +127,16 @@ void fab_rail_open(struct fab_net *net, struct fab_rail *rail);
 void fab_rail_close(struct fab_rail *rail);
 /* Ends the job with a line when `code` is an error. */
 void fab_must(const struct fab_rail *rail, long code, const char *call);
+
+static inline bool fab_is_last(const struct fab_net *net)
+{
+    return net->boot.me == net->boot.n - 1;
+}
+
+/* Process 0 -> the last one; everyone else -> process 0. */
+static inline int fab_peer(const struct fab_net *net)
+{
+    return net->boot.me ? 0 : net->boot.n - 1;
+}
 
 #endif

@@ -19,7 +19,7 @@ static size_t piece_len(const struct fab_net *net, enum fab_kind kind)
     if (net->opts->policy == FAB_SPLIT && len >= 2 * STRIPE_MIN)
         stripes = len / STRIPE_MIN < (size_t)net->n_rails ? len / STRIPE_MIN : (size_t)net->n_rails;
     len = ((len + stripes - 1) / stripes + 63) / 64 * 64;
-    return kind == FAB_SEND && len > net->slot_len ? net->slot_len : len;
+    return (kind == FAB_SEND || kind == FAB_MESSAGE) && len > net->slot_len ? net->slot_len : len;
 }
 
 int fab_pieces(const struct fab_net *net, enum fab_kind kind)
@@ -53,8 +53,9 @@ static void compare(struct fab_net *net, const struct fab_rail *rail, const stru
     size_t r = (size_t)(rail - net->rails);
     size_t i = (size_t)((const struct fi_context2 *)entry->op_context - rail->receives);
     size_t slots = (size_t)net->n_slots * ((size_t)net->n_rails - r) - i;
-    size_t offset = (entry->data & ((1u << IMM_PIECE_BITS) - 1)) * piece_len(net, FAB_SEND);
-    int from = (int)(entry->data >> IMM_PIECE_BITS);
+    uint64_t data = entry->flags & FI_REMOTE_CQ_DATA ? entry->data : 0;
+    size_t offset = (data & ((1u << IMM_PIECE_BITS) - 1)) * piece_len(net, FAB_SEND);
+    int from = entry->flags & FI_REMOTE_CQ_DATA ? (int)(data >> IMM_PIECE_BITS) : fab_peer(net);
     size_t rest = offset < net->len ? net->len - offset : 0;
     size_t len = rest < piece_len(net, FAB_SEND) ? rest : piece_len(net, FAB_SEND);
     long wrong =
@@ -89,7 +90,7 @@ static void completion_take(struct fab_net *net, struct fab_rail *rail, const st
         net->immediates++;
     } else if (receive) {
         net->messages++;
-        if (net->checking && (entry->flags & FI_REMOTE_CQ_DATA))
+        if (net->checking && (net->kind == FAB_MESSAGE || entry->flags & FI_REMOTE_CQ_DATA))
             compare(net, rail, entry);
     } else {
         struct fab_op *op = entry->op_context;
@@ -130,7 +131,7 @@ void fab_poll(struct fab_net *net)
             completion_take(net, rail, &entries[i]);
         any |= n > 0;
     }
-    empty = any ? 0 : empty + 1;
+    empty = any || net->boot.alone ? 0 : empty + 1;
     if (empty % POLLS_BEFORE_YIELD == POLLS_BEFORE_YIELD - 1)
         sched_yield();
 }
@@ -153,11 +154,47 @@ static ssize_t message_post(struct fab_rail *rail, enum fab_kind kind, int to, s
     struct fi_msg message = {iov, &desc, 1, rail->addr[to], &op->context, imm};
     struct fi_msg_rma write = {iov, &desc, 1, rail->addr[to], &remote, 1, &op->context, imm};
 
+    if (kind == FAB_MESSAGE)
+        return fi_send(rail->ep, iov->iov_base, iov->iov_len, desc, rail->addr[to], &op->context);
     if (kind == FAB_SEND)
         return fi_sendmsg(rail->ep, &message, FI_COMPLETION | FI_REMOTE_CQ_DATA);
+    if (kind == FAB_READ)
+        return fi_read(rail->ep, iov->iov_base, iov->iov_len, desc, rail->addr[to], remote.addr, remote.key,
+                       &op->context);
     return fi_writemsg(rail->ep, &write,
                        FI_COMPLETION | FI_DELIVERY_COMPLETE |
                            (kind == FAB_WRITE_IMM ? FI_REMOTE_CQ_DATA : 0));
+}
+
+/* It has no completion. */
+static void inject(struct fab_net *net, struct fab_rail *rail, int to, const struct iovec *iov)
+{
+    ssize_t rc;
+
+    while ((rc = fi_inject(rail->ep, iov->iov_base, iov->iov_len, rail->addr[to])) == -FI_EAGAIN)
+        fab_poll(net);
+    fab_must(rail, rc, "fi_inject");
+}
+
+void fab_flag_send(struct fab_net *net, int to)
+{
+    struct fab_rail *rail = &net->rails[0];
+    uint64_t target = rail->base[to] + (uint64_t)(fab_dest(net, net->boot.me) - net->memory);
+    ssize_t rc;
+
+    while ((rc = fi_inject_write(rail->ep, &net->flags, sizeof(net->flags), rail->addr[to], target,
+                                 rail->key[to])) == -FI_EAGAIN)
+        fab_poll(net);
+    fab_must(rail, rc, "fi_inject_write");
+}
+
+/* The provider writes the flag, so it is read anew each time; nothing else depends on its order. */
+void fab_flag_wait(struct fab_net *net, int from)
+{
+    const uint64_t *flag = (const uint64_t *)(const void *)fab_dest(net, from);
+
+    while (__atomic_load_n(flag, __ATOMIC_RELAXED) != net->flags)
+        fab_poll(net);
 }
 
 int fab_start(struct fab_net *net, enum fab_kind kind, int to)
@@ -168,15 +205,22 @@ int fab_start(struct fab_net *net, enum fab_kind kind, int to)
 
     for (size_t at = 0; at < net->len; at += each, pieces++) {
         struct fab_rail *rail = &net->rails[(first + (unsigned)pieces % rails) % (unsigned)net->n_rails];
-        struct iovec iov = {fab_source(net) + at, net->len - at < each ? net->len - at : each};
-        uint64_t target = (uint64_t)(fab_dest(net, net->boot.me) - net->memory) + at;
+        char *local = (kind == FAB_READ ? fab_dest(net, to) : fab_source(net)) + at;
+        struct iovec iov = {local, net->len - at < each ? net->len - at : each};
+        char *there = kind == FAB_READ ? fab_source(net) : fab_dest(net, net->boot.me);
+        uint64_t target = (uint64_t)(there - net->memory) + at;
         uint64_t imm = (uint64_t)net->boot.me << IMM_PIECE_BITS | (unsigned)pieces;
-        struct fab_op *op = new_op(net);
+        struct fab_op *op;
         ssize_t rc;
 
+        if (kind == FAB_MESSAGE && iov.iov_len <= rail->info->tx_attr->inject_size) {
+            inject(net, rail, to, &iov);
+            continue;
+        }
+        op = new_op(net);
         while ((rc = message_post(rail, kind, to, &iov, target, imm, op)) == -FI_EAGAIN)
             fab_poll(net);
-        fab_must(rail, rc, kind == FAB_SEND ? "fi_sendmsg" : "fi_writemsg");
+        fab_must(rail, rc, "an operation");
     }
     return pieces;
 }

@@ -19,6 +19,7 @@ struct fab_row {
     enum fab_lands lands;
     int each; /* reported operations in one count; 0: the window */
     void (*batch)(struct fab_net *net, long count);
+    size_t len; /* the only one; 0: as the options say */
 };
 
 struct fab_program {
@@ -26,20 +27,10 @@ struct fab_program {
     const char *what;
     const struct fab_row *rows; /* ends with a row without name */
     struct perf_defaults defaults;
+    bool alone; /* two receives, which stay in the cache, and polls that leave the core to nobody */
 };
 
 /* What the first word of libfabric chooses; ends with one without name. */
 extern const struct fab_program fab_programs[];
-
-static inline bool fab_is_last(const struct fab_net *net)
-{
-    return net->boot.me == net->boot.n - 1;
-}
-
-/* Process 0 -> the last one; everyone else -> process 0. */
-static inline int fab_peer(const struct fab_net *net)
-{
-    return net->boot.me ? 0 : net->boot.n - 1;
-}
 
 #endif

@@ -5,13 +5,13 @@
 static void pingpong(struct fab_net *net, long count)
 {
     for (long i = 0; i < count; i++) {
-        int pieces = fab_pieces(net, FAB_SEND);
+        int pieces = fab_pieces(net, net->kind);
 
         if (net->boot.me == 0)
-            fab_start(net, FAB_SEND, fab_peer(net));
+            fab_start(net, net->kind, fab_peer(net));
         fab_receive(net, pieces);
         if (net->boot.me != 0)
-            fab_start(net, FAB_SEND, fab_peer(net));
+            fab_start(net, net->kind, fab_peer(net));
         fab_finish(net);
     }
 }
@@ -103,6 +103,37 @@ static const struct fab_row write_rows[] = {
     {.name = NULL},
 };
 
+static void reads(struct fab_net *net, long count)
+{
+    for (long i = 0; i < count; i++) {
+        fab_start(net, FAB_READ, fab_peer(net));
+        fab_finish(net);
+    }
+}
+
+static void flags(struct fab_net *net, long count)
+{
+    for (long i = 0; i < count; i++) {
+        net->flags++;
+        if (net->boot.me == 0)
+            fab_flag_send(net, fab_peer(net));
+        fab_flag_wait(net, fab_peer(net));
+        if (net->boot.me != 0)
+            fab_flag_send(net, fab_peer(net));
+    }
+}
+
+/* Beside what perftest/compare --limit judges the library's puts, gets, atomics and ping-pongs. */
+static const struct fab_row limit_rows[] = {
+    {"write", "WRITE until it is complete", FAB_WRITE, FAB_FIRST, FAB_LANDS_LAST, 1, write_one},
+    {"write_window", "windows of WRITEs", FAB_WRITE, FAB_FIRST, FAB_LANDS_LAST, 0, write_window},
+    {"read", "READ until it is complete", FAB_READ, FAB_FIRST, FAB_LANDS_FIRST, 1, reads},
+    {"message", "half a round trip of a SEND", FAB_MESSAGE, FAB_PAIR, FAB_LANDS_PAIR, 2, pingpong},
+    {"inject_write", "half a round trip of an injected WRITE", FAB_FLAG, FAB_PAIR, FAB_LANDS_PAIR, 2, flags,
+     8},
+    {.name = NULL},
+};
+
 /* Each begins with its neighbour, so that not all write to the same target first. */
 static long start_all(struct fab_net *net, enum fab_kind kind)
 {
@@ -148,6 +179,11 @@ const struct fab_program fab_programs[] = {
      .what = "writes through bare libfabric from process 0 to the last one",
      .rows = write_rows,
      .defaults = {.begin = 8, .end = 8 << 20, .window = 64, .provider = ""}},
+    {.name = "limit",
+     .what = "what the provider does between process 0 and the last one: the limit of the network's rows",
+     .rows = limit_rows,
+     .defaults = {.begin = 8, .end = 1 << 20, .window = 64, .provider = "tcp;ofi_rxm"},
+     .alone = true},
     {.name = "all2all",
      .what = "all pairs at once through bare libfabric; GB/s and bus are those of one process's sends",
      .rows = all2all_rows,

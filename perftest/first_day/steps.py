@@ -145,7 +145,8 @@ def fences(job):
 
 
 def latency(job):
-    bare = job.pes_command(2, "perftest/fabric_bare", "-p", "efa", "-s", "8", "-m", "message", "--json", "-")
+    bare = job.pes_command(2, "perftest/fabric/libfabric", "limit", "-p", "efa", "-s", "8", "-m", "message", "--json",
+                           "-")
     ours = job.pes_command(2, "perftest/pingpong", "-s", "8", "-m", "put_signal", "--json", "-", SHMEM_NICS_PER_PE="1")
     limit, seen = median(bare.rows, "message", 8), median(ours.rows, "put_signal", 8)
     if bare.status or ours.status or not limit == limit:
