@@ -192,18 +192,18 @@ class Rank:
         """One Buffer for all rows, as large as the package says."""
         kind, given, n = self.module.Buffer, self.given, self.pes
         tokens = [row.tokens for row in rows if row.mode == DECODE]
-        near = far = 0
+        nvl = rdma = 0
         kind.set_num_sms(given.sms)
         if len(tokens) < len(rows):
             configs = kind.get_dispatch_config(n), kind.get_combine_config(n)
-            near = max(one.get_nvl_buffer_size_hint(given.hidden * 2, n) for one in configs)
+            nvl = max(one.get_nvl_buffer_size_hint(given.hidden * 2, n) for one in configs)
         if tokens:
             most = given.most or max(tokens)
-            far = kind.get_low_latency_rdma_size_hint(most, given.hidden, n, given.experts)
+            rdma = kind.get_low_latency_rdma_size_hint(most, given.hidden, n, given.experts)
         return kind(
             self.group,
-            near,
-            far,
+            nvl,
+            rdma,
             low_latency_mode=bool(tokens),
             num_qps_per_rank=given.experts // n,
             explicitly_destroy=True,

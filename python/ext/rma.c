@@ -37,21 +37,21 @@ bool wsh_py_is_symmetric(const struct wsh_py_array *seen)
 
 /* What a transfer needs: the symmetric array, the other one, the PE. */
 struct transfer {
-    struct wsh_py_array far, near;
+    struct wsh_py_array remote, local;
     size_t bytes;
     int pe;
 };
 
-static bool is_plain(struct transfer *made, PyObject *far, PyObject *near, PyObject *pe)
+static bool is_plain(struct transfer *made, PyObject *remote, PyObject *local, PyObject *pe)
 {
     long long number;
 
     if (!wsh_py_job.live || !wsh_py_whole(pe, &number) || number < 0 || number >= wsh_py_job.n ||
-        !wsh_py_look(far, &made->far) || !wsh_py_look(near, &made->near) ||
-        made->far.kind != made->near.kind || made->near.size > made->far.size ||
-        !wsh_py_is_symmetric(&made->far))
+        !wsh_py_look(remote, &made->remote) || !wsh_py_look(local, &made->local) ||
+        made->remote.kind != made->local.kind || made->local.size > made->remote.size ||
+        !wsh_py_is_symmetric(&made->remote))
         return false;
-    made->bytes = (size_t)made->near.size * wsh_py_kind_sizes[made->near.kind];
+    made->bytes = (size_t)made->local.size * wsh_py_kind_sizes[made->local.kind];
     made->pe = (int)number;
     return true;
 }
@@ -64,7 +64,7 @@ static PyObject *put_by(int nbi, PyObject *const *args, Py_ssize_t n)
     if (n != 3 || !is_plain(&made, args[0], args[1], args[2]))
         Py_RETURN_FALSE;
     lock = PyEval_SaveThread();
-    wsh_py_job.put[nbi](made.far.address, made.near.address, made.bytes, made.pe);
+    wsh_py_job.put[nbi](made.remote.address, made.local.address, made.bytes, made.pe);
     PyEval_RestoreThread(lock);
     Py_RETURN_TRUE;
 }
@@ -74,10 +74,10 @@ static PyObject *get_by(int nbi, PyObject *const *args, Py_ssize_t n)
     struct transfer made;
     PyThreadState *lock;
 
-    if (n != 3 || !is_plain(&made, args[1], args[0], args[2]) || made.near.readonly)
+    if (n != 3 || !is_plain(&made, args[1], args[0], args[2]) || made.local.readonly)
         Py_RETURN_FALSE;
     lock = PyEval_SaveThread();
-    wsh_py_job.get[nbi](made.near.address, made.far.address, made.bytes, made.pe);
+    wsh_py_job.get[nbi](made.local.address, made.remote.address, made.bytes, made.pe);
     PyEval_RestoreThread(lock);
     Py_RETURN_TRUE;
 }
@@ -154,8 +154,8 @@ static PyObject *put_signal(PyObject *self, PyObject *const *args, Py_ssize_t n)
         !is_op(args[5], &op) || !wsh_py_word(args[3], &value))
         Py_RETURN_FALSE;
     lock = PyEval_SaveThread();
-    wsh_py_job.put_signal[args[6] == Py_True](made.far.address, made.near.address, made.bytes, word, value,
-                                              op, made.pe);
+    wsh_py_job.put_signal[args[6] == Py_True](made.remote.address, made.local.address, made.bytes, word,
+                                              value, op, made.pe);
     PyEval_RestoreThread(lock);
     Py_RETURN_TRUE;
 }

@@ -40,8 +40,8 @@ class Bytes(ctypes.Structure):
 
 
 class Statistics(ctypes.Structure):
-    """shmemx_ep_statistics_t: rows and puts over the network, rows to near PEs, calls, since
-    create."""
+    """shmemx_ep_statistics_t: rows and puts over the network, rows to PEs of this host, calls,
+    since create."""
 
     _fields_ = [
         (name, ctypes.c_uint64) for name in ("network_rows", "network_puts", "near_rows", "calls")

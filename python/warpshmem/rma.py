@@ -17,15 +17,17 @@ STREAM_SIGNALS = {0: 9, 1: 10}  # of NVSHMEM
 UNSIGNED = View(0, 1, TYPES["uint64"], False)  # what a signal's value fits
 
 
-def _two(call: str, far: Any, near: Any, far_name: str, near_name: str) -> Tuple[View, View]:
+def _two(
+    call: str, remote: Any, local: Any, remote_name: str, local_name: str
+) -> Tuple[View, View]:
     """Describe the symmetric array and the other one, whose types must be alike."""
-    there, here = symmetric(far, call, far_name), view(near, call, near_name)
+    there, here = symmetric(remote, call, remote_name), view(local, call, local_name)
     if there.kind is not here.kind:
         raise refuse(
             call,
-            near_name,
+            local_name,
             here.kind.name,
-            "its dtype must be that of %s, %s" % (far_name, there.kind.name),
+            "its dtype must be that of %s, %s" % (remote_name, there.kind.name),
         )
     return there, here
 
@@ -125,8 +127,8 @@ def get_nbi(dest: Any, source: Any, pe: int, stream: Any = None) -> None:
 def _strided(
     call: str,
     name: str,
-    far: View,
-    near: View,
+    remote: View,
+    local: View,
     dest_stride: int,
     source_stride: int,
     nelems: int,
@@ -149,7 +151,7 @@ def _strided(
                 "%s has %d elements, which is too few with a stride of %d"
                 % (argument, size, stride),
             )
-    routine = getattr(_lib.core(), "shmem_%s%d" % (name, far.kind.size * 8))
+    routine = getattr(_lib.core(), "shmem_%s%d" % (name, remote.kind.size * 8))
     routine(addresses[0], addresses[1], dest_stride, source_stride, nelems, pe)
 
 

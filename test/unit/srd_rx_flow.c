@@ -170,7 +170,7 @@ static void after_a_failure(void)
     CU_ASSERT(n_applied == 0 && !wsh_srd_rx_flow_may_ack(&rx_flow));
 }
 
-/* What a source may have sent twice: applied (also long ago), behind a gate, lacking its group; never a new one. */
+/* What a source may have sent twice: applied (also long ago), with a condition, lacking its group; never a new one. */
 static void sent_twice(void)
 {
     const struct wsh_srd_stamp first = {.seq = 0}, second = {.seq = 1}, third = {.seq = 2},

@@ -6,12 +6,12 @@
 
 #include "runtime/coll/algorithms/steps.h"
 
-#define CELLS_MAX 64 /* members up to which there are cells for blocks of an alltoallv */
+#define EAGER_MEMBERS 64 /* members up to which there are eager buffers for blocks of an alltoallv */
 /*
- * Bytes of the cells for blocks of other hosts, all together. To copy so much takes about as long as what it saves:
- * half a round trip, and two messages a pair. Two PEs have cells of 128 KiB.
+ * Bytes of the eager buffers for blocks of other hosts, all together. To copy so much takes about as long as what it saves:
+ * half a round trip, and two messages a pair. Two PEs have buffers of 128 KiB.
  */
-#define FAR_CELLS ((size_t)256 << 10)
+#define FAR_EAGER ((size_t)256 << 10)
 
 int wsh_sync_area_rounds(int n)
 {
@@ -52,16 +52,16 @@ static int rounds_count(int n_domains, bool exactly)
 }
 
 /*
- * Short blocks of an alltoallv come with their length, in cells of so many bytes; large teams have no room for that.
+ * Short blocks of an alltoallv come with their length, in eager buffers of so many bytes; large teams have no room for that.
  * It is the last part.
  */
-static void exchange_place(struct wsh_sync_area *area, int n_pes, size_t cell)
+static void exchange_lay_out(struct wsh_sync_area *area, int n_pes, size_t eager)
 {
-    size_t n = (size_t)n_pes, words = 2 * sizeof(uint64_t), most = n < CELLS_MAX ? n : CELLS_MAX;
-    size_t len = most * (words + cell);
+    size_t n = (size_t)n_pes, words = 2 * sizeof(uint64_t), most = n < EAGER_MEMBERS ? n : EAGER_MEMBERS;
+    size_t len = most * (words + eager);
 
-    area->exchange_cell = n > CELLS_MAX ? 0 : cell;
-    if (n > CELLS_MAX && n * words > len)
+    area->exchange_eager = n > EAGER_MEMBERS ? 0 : eager;
+    if (n > EAGER_MEMBERS && n * words > len)
         len = n * words;
     area->exchange_len = (len + WSH_SYNC_AREA_LINE - 1) & ~(size_t)(WSH_SYNC_AREA_LINE - 1);
     area->len = area->exchange + 2 * area->exchange_len;
@@ -69,18 +69,18 @@ static void exchange_place(struct wsh_sync_area *area, int n_pes, size_t cell)
 
 void wsh_sync_area_widen(struct wsh_sync_area *area, int n_pes, bool far)
 {
-    size_t cell = WSH_EXCHANGE_NEAR;
+    size_t eager = WSH_EXCHANGE_NEAR;
 
-    if (far && n_pes <= CELLS_MAX)
-        cell = FAR_CELLS / (size_t)n_pes & ~(size_t)(WSH_SYNC_AREA_LINE - 1);
-    exchange_place(area, n_pes, cell);
+    if (far && n_pes <= EAGER_MEMBERS)
+        eager = FAR_EAGER / (size_t)n_pes & ~(size_t)(WSH_SYNC_AREA_LINE - 1);
+    exchange_lay_out(area, n_pes, eager);
 }
 
 /*
  * As the others, none of a team takes more than that of a larger one. A line for each round of doubling, and one where
  * members beyond a power of two have theirs.
  */
-static void requests_place(struct wsh_sync_area *area, int n_pes, size_t *end)
+static void requests_lay_out(struct wsh_sync_area *area, int n_pes, size_t *end)
 {
     size_t words = (size_t)(WSH_REQ_WORDS_MAX > n_pes ? n_pes : WSH_REQ_WORDS_MAX), head = 0;
 
@@ -89,7 +89,7 @@ static void requests_place(struct wsh_sync_area *area, int n_pes, size_t *end)
     area->request_len = head + (size_t)(1 + wsh_sync_area_rounds(n_pes)) * WSH_SYNC_AREA_LINE;
     area->requests = part_add(end, WSH_REQ_SLOTS * area->request_len);
     area->exchange = *end;
-    exchange_place(area, n_pes, WSH_SYNC_AREA_LINE);
+    exchange_lay_out(area, n_pes, WSH_SYNC_AREA_LINE);
 }
 
 struct wsh_sync_area wsh_sync_area_layout(int n_pes, int n_domains, bool apart)
@@ -112,7 +112,7 @@ struct wsh_sync_area wsh_sync_area_layout(int n_pes, int n_domains, bool apart)
     area.lines = part_add(&end, 2 * (size_t)area.n_lines * WSH_SYNC_AREA_LINE);
     area.result = n_domains > 1 && !alone ? part_add(&end, 2 * WSH_LL_LEN) : 0;
     area.rounds = part_add(&end, 2 * (size_t)area.n_rounds * WSH_ROUND_LEN);
-    requests_place(&area, n_pes, &end);
+    requests_lay_out(&area, n_pes, &end);
     return area;
 }
 

@@ -24,7 +24,7 @@
 #define WSH_REQ_WORDS_MAX \
     16 /* members up to which each has a word of its own in place of two of the counters */
 #define WSH_REQ_LINE_DATA (WSH_SYNC_AREA_LINE - 16)
-#define WSH_EXCHANGE_NEAR 512 /* bytes of the longest block that takes a cell in the same memory */
+#define WSH_EXCHANGE_NEAR 512 /* bytes of the longest block that takes an eager buffer in the same memory */
 #define WSH_LL_ALIGN 16       /* of the data: no number needs more */
 #define WSH_SLOT_DATA (WSH_SYNC_AREA_LINE - WSH_LL_ALIGN)
 
@@ -56,8 +56,8 @@ struct wsh_sync_area {
     size_t requests; /* [WSH_REQ_SLOTS] of request_len each: nonblocking collectives, by their number */
     size_t
         exchange; /* [2] of exchange_len each: of an alltoallv, what each member has for this one: [n_pes] words of
-                        lengths, [n_pes] of places, [n_pes] cells of exchange_cell bytes */
-    size_t request_len, request_head, exchange_len, exchange_cell;
+                        lengths, [n_pes] of offsets, [n_pes] eager buffers of exchange_eager bytes */
+    size_t request_len, request_head, exchange_len, exchange_eager;
     int sync_words, n_shown, n_lines, n_rounds;
     size_t len;
 };

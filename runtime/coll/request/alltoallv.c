@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoallv. Each member tells each other how much it has for it, and short blocks come with that, into a cell; for a
+ * Alltoallv. Each member tells each other how much it has for it, and short blocks come with that, into an eager buffer; for a
  * longer one the target says where it belongs, and it is written there.
  */
 #include "runtime/coll/request/phases.h"
@@ -14,7 +14,7 @@
 #define VALUE_MASK ((UINT64_C(1) << VALUE_BITS) - 1)
 #define REFUSED VALUE_MASK /* in place of an offset */
 
-/* The word or cell of this exchange that member `from` writes here; tables of words, then cells. */
+/* The word or eager buffer of this exchange that member `from` writes here; tables of words, then eager buffers. */
 static size_t table_at(const struct wsh_req *req, int table, int from)
 {
     const struct wsh_sync_area *area = &req->team->coll->area;
@@ -33,9 +33,9 @@ static size_t offset_at(const struct wsh_req *req, int from)
     return table_at(req, 1, from);
 }
 
-static size_t cell_at(const struct wsh_req *req, int from)
+static size_t eager_at(const struct wsh_req *req, int from)
 {
-    return table_at(req, 2, 0) + (size_t)from * req->team->coll->area.exchange_cell;
+    return table_at(req, 2, 0) + (size_t)from * req->team->coll->area.exchange_eager;
 }
 
 /* Never 0, which a word is until it is written. */
@@ -60,13 +60,13 @@ static void word_clear(const struct wsh_req *req, size_t off)
     __atomic_store_n((uint64_t *)(req->team->coll->base + off), 0, __ATOMIC_RELAXED);
 }
 
-/* Both sides give the same answer. In the same memory a long block's place is known sooner than it is copied twice. */
-static bool goes_by_cell(const struct wsh_req *req, int member, size_t len)
+/* Both sides give the same answer. In the same memory a long block's offset is known sooner than it is copied twice. */
+static bool goes_eagerly(const struct wsh_req *req, int member, size_t len)
 {
     const struct wsh_coll *coll = req->team->coll;
     bool near = coll->domain[member] == coll->my_domain;
 
-    return len <= coll->area.exchange_cell && !(near && len > WSH_EXCHANGE_NEAR);
+    return len <= coll->area.exchange_eager && !(near && len > WSH_EXCHANGE_NEAR);
 }
 
 static size_t given_len(const struct wsh_req *req, int member)
@@ -96,16 +96,16 @@ static int counts_tell(struct wsh_req *req)
     for (; req->k < n - 1 && !rc; req->k += !rc) {
         int member = wsh_req_behind(req, req->k + 1);
         size_t len = given_len(req, member);
-        const struct wsh_req_block block = {req->team->coll->base + cell_at(req, me),
+        const struct wsh_req_block block = {req->team->coll->base + eager_at(req, me),
                                             given_block(req, member),
-                                            goes_by_cell(req, member, len) ? len : 0};
+                                            goes_eagerly(req, member, len) ? len : 0};
 
         rc = wsh_req_set(req, &block, count_at(req, me), word_of(req, len), member);
     }
     return rc;
 }
 
-/* To those whose blocks do not come in cells. */
+/* To those whose blocks do not come eagerly. */
 static int offsets_tell(struct wsh_req *req)
 {
     static const struct wsh_req_block nothing = {0};
@@ -116,7 +116,7 @@ static int offsets_tell(struct wsh_req *req)
         uint64_t offset =
             req->refuses ? REFUSED : (uint64_t)(taken_block(req, member) - (char *)req->args.dest);
 
-        if (goes_by_cell(req, member, taken_len(req, member)))
+        if (goes_eagerly(req, member, taken_len(req, member)))
             continue;
         rc = wsh_req_set(req, &nothing, offset_at(req, me), word_of(req, offset), member);
         req->direct += !rc && !req->refuses;
@@ -146,16 +146,16 @@ static int own_copy(struct wsh_req *req)
     return wsh_req_copy(req, taken_block(req, me), given_block(req, me), len);
 }
 
-static int cell_copy(struct wsh_req *req, int member)
+static int eager_copy(struct wsh_req *req, int member)
 {
     size_t len = taken_len(req, member);
 
-    if (member == req->team->my_pe || !goes_by_cell(req, member, len))
+    if (member == req->team->my_pe || !goes_eagerly(req, member, len))
         return 0;
-    return wsh_req_copy(req, taken_block(req, member), req->team->coll->base + cell_at(req, member), len);
+    return wsh_req_copy(req, taken_block(req, member), req->team->coll->base + eager_at(req, member), len);
 }
 
-/* What a member has for me. Where its place is known, its block is copied while others are still under way. */
+/* What a member has for me. Where its offset is known, its block is copied while others are still under way. */
 static int count_take(struct wsh_req *req, int member)
 {
     struct wsh_alltoallv *v = &req->args.v;
@@ -169,7 +169,7 @@ static int count_take(struct wsh_req *req, int member)
     else if (len != taken_len(req, member))
         return counts_differ(req, member, len);
     else
-        return cell_copy(req, member);
+        return eager_copy(req, member);
     return 0;
 }
 
@@ -210,12 +210,12 @@ static int offsets_pack(struct wsh_req *req)
     return 0;
 }
 
-static int cells_copy(struct wsh_req *req)
+static int eager_copy_all(struct wsh_req *req)
 {
     int rc = 0;
 
     for (; req->k < req->team->n_pes && !req->refuses && !rc; req->k += !rc)
-        rc = cell_copy(req, wsh_req_behind(req, req->k));
+        rc = eager_copy(req, wsh_req_behind(req, req->k));
     return rc;
 }
 
@@ -230,7 +230,7 @@ static int blocks_write(struct wsh_req *req)
         struct wsh_req_block block = {NULL, given_block(req, member), len};
         uint64_t offset;
 
-        if (goes_by_cell(req, member, len))
+        if (goes_eagerly(req, member, len))
             continue;
         rc = word_take(req, offset_at(req, member), &offset);
         block.dest = (char *)req->args.dest + (rc ? 0 : offset);
@@ -264,7 +264,7 @@ const struct wsh_req_steps wsh_req_alltoallv = {
 };
 
 const struct wsh_req_steps wsh_req_alltoallv_packed = {
-    (wsh_req_phase *const[]){counts_tell, counts_take, offsets_pack, offsets_tell, own_copy, cells_copy,
+    (wsh_req_phase *const[]){counts_tell, counts_take, offsets_pack, offsets_tell, own_copy, eager_copy_all,
                              blocks_write, blocks_take, exchange_end, NULL},
     true,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcast down a tree; fcollect by blocks to all, or small ones by doubling; collect once each knows its place. */
+/* Broadcast down a tree; fcollect by blocks to all, or small ones by doubling; collect once each knows its offset. */
 #include "runtime/coll/request/phases.h"
 
 #include "runtime/coll/request/send.h"
@@ -17,14 +17,14 @@ static int branches(const struct wsh_req *req)
     return req->team->n_pes <= FLAT_MAX ? FLAT_MAX : BRANCHES;
 }
 
-static int place_below_root(const struct wsh_req *req)
+static int index_below_root(const struct wsh_req *req)
 {
     return (req->team->my_pe - req->args.root + req->team->n_pes) % req->team->n_pes;
 }
 
 static int broadcast_take(struct wsh_req *req)
 {
-    if (place_below_root(req))
+    if (index_below_root(req))
         return wsh_req_arrived(req, WSH_REQ_DATA, 1);
     return wsh_req_copy(req, req->args.dest, req->args.src, req->args.len);
 }
@@ -32,11 +32,11 @@ static int broadcast_take(struct wsh_req *req)
 static int broadcast_pass(struct wsh_req *req)
 {
     const struct wsh_req_args *args = &req->args;
-    int place = place_below_root(req), n = req->team->n_pes, rc = 0;
-    const struct wsh_req_block block = {args->dest, place ? args->dest : args->src, args->len};
+    int index = index_below_root(req), n = req->team->n_pes, rc = 0;
+    const struct wsh_req_block block = {args->dest, index ? args->dest : args->src, args->len};
 
     for (; req->k < branches(req) && !rc; req->k += !rc) {
-        long child = (long)branches(req) * place + 1 + req->k;
+        long child = (long)branches(req) * index + 1 + req->k;
 
         if (child >= n)
             break;
@@ -51,19 +51,19 @@ const struct wsh_req_steps wsh_req_broadcast = {
 };
 
 /* The block of a member, in dest. */
-static char *fcollect_place(const struct wsh_req *req, int member)
+static char *fcollect_slot(const struct wsh_req *req, int member)
 {
     return (char *)req->args.dest + (size_t)member * req->args.len;
 }
 
 static int fcollect_own(struct wsh_req *req)
 {
-    return wsh_req_copy(req, fcollect_place(req, req->team->my_pe), req->args.src, req->args.len);
+    return wsh_req_copy(req, fcollect_slot(req, req->team->my_pe), req->args.src, req->args.len);
 }
 
 static int fcollect_push(struct wsh_req *req)
 {
-    const struct wsh_req_block block = {fcollect_place(req, req->team->my_pe), req->args.src, req->args.len};
+    const struct wsh_req_block block = {fcollect_slot(req, req->team->my_pe), req->args.src, req->args.len};
     int n = req->team->n_pes, rc = 0;
 
     for (; req->k < n - 1 && !rc; req->k += !rc)
@@ -74,7 +74,7 @@ static int fcollect_push(struct wsh_req *req)
 /* Blocks first to last, both included, which do not wrap. */
 static int blocks_show(struct wsh_req *req, int first, int last, int word, int member)
 {
-    const struct wsh_req_block block = {fcollect_place(req, first), fcollect_place(req, first),
+    const struct wsh_req_block block = {fcollect_slot(req, first), fcollect_slot(req, first),
                                         (size_t)(last - first + 1) * req->args.len};
 
     return wsh_req_show(req, &block, req->round, word, member);
@@ -173,19 +173,19 @@ static int collect_scan(struct wsh_req *req)
     return rc;
 }
 
-static char *collect_place(const struct wsh_req *req)
+static char *collect_slot(const struct wsh_req *req)
 {
     return (char *)req->args.dest + req->sum - req->args.len;
 }
 
 static int collect_own(struct wsh_req *req)
 {
-    return wsh_req_copy(req, collect_place(req), req->args.src, req->args.len);
+    return wsh_req_copy(req, collect_slot(req), req->args.src, req->args.len);
 }
 
 static int collect_push(struct wsh_req *req)
 {
-    const struct wsh_req_block block = {collect_place(req), req->args.src, req->args.len};
+    const struct wsh_req_block block = {collect_slot(req), req->args.src, req->args.len};
     int n = req->team->n_pes, rc = 0;
 
     for (; req->k < n - 1 && !rc; req->k += !rc)

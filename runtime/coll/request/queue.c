@@ -118,7 +118,7 @@ static bool req_run(struct wsh_req *req)
             break;
         req->phase++;
         req->k = req->round = 0;
-        req->near = 0;
+        req->distance = 0;
     }
     if (rc == -EAGAIN) {
         bool moved = req->moved || req->phase != before;

@@ -46,7 +46,7 @@ struct wsh_req {
     int phase;
     bool moved;           /* since it was last looked at */
     int k, round;         /* in a phase: members done, rounds done */
-    long near;            /* of a sync: how far apart members of this round are */
+    long distance;        /* of a sync: how far apart members of this round are */
     size_t at;            /* bytes or blocks done */
     uint64_t sum;         /* of a collect: lengths of the members below and me */
     struct wsh_done done; /* what it has begun and may still be read or written here */

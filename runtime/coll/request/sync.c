@@ -11,12 +11,12 @@ int wsh_req_sync_phase(struct wsh_req *req)
     static const struct wsh_req_block nothing = {0};
     long n = req->team->n_pes, fan = n <= LINEAR_MAX ? n : WSH_SYNC_AREA_FAN;
 
-    for (req->near = req->near ? req->near : 1; req->near < n; req->near *= fan) {
-        long most = (n - 1) / req->near < fan - 1 ? (n - 1) / req->near : fan - 1;
+    for (req->distance = req->distance ? req->distance : 1; req->distance < n; req->distance *= fan) {
+        long most = (n - 1) / req->distance < fan - 1 ? (n - 1) / req->distance : fan - 1;
         int rc = 0;
 
         for (; req->k < most && !rc; req->k += !rc)
-            rc = wsh_req_count(req, &nothing, req->round, wsh_req_behind(req, (req->k + 1) * req->near));
+            rc = wsh_req_count(req, &nothing, req->round, wsh_req_behind(req, (req->k + 1) * req->distance));
         if (!rc)
             rc = wsh_req_arrived(req, req->round, (uint64_t)most);
         if (rc)

@@ -216,7 +216,7 @@ static void quiet_describe(void *arg, char *text, size_t size)
                  done = __atomic_load_n(&ring->done, __ATOMIC_RELAXED);
 
         if (started != done)
-            at += snprintf(text + at, size - (size_t)at, "ring %u of thread %u has %llu places in use; ", r,
+            at += snprintf(text + at, size - (size_t)at, "ring %u of thread %u has %llu slots in use; ", r,
                            r / proxy->each, (unsigned long long)(started - done));
     }
     for (unsigned i = 0; i < proxy->n_queues && at > 0 && (size_t)at < size; i++)

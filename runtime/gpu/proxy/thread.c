@@ -23,7 +23,7 @@ static void thread_report(struct wsh_proxy_thread *thread)
 
     wsh_log_write(
         WSH_LOG_WARN,
-        "proxy thread %u of %u: %llu records, %.0f a second recently; %u places of its %u rings in use, "
+        "proxy thread %u of %u: %llu records, %.0f a second recently; %u slots of its %u rings in use, "
         "%u operations of kernels that wait for an answer, %u rings whose next record finds no room, %u "
         "records "
         "that found none (the first one at PE %d)%s; "
@@ -158,7 +158,7 @@ void wsh_proxy_thread_stop(struct wsh_proxy_thread *thread)
     wsh_info(
         WSH_SUB_PROXY,
         "the proxy (thread %u) took %llu records with %llu bytes, %llu fences and %llu quiets; at most "
-        "%llu places of "
+        "%llu slots of "
         "%u were in use; %llu times a transport had no room; kernels waited %llu times for a completion at "
         "another PE, the thread %llu times",
         thread->number, (unsigned long long)stats->records, (unsigned long long)stats->bytes,
