@@ -7,7 +7,7 @@
 # In seconds: rows that hang end then; and a job in which a PE died has ended so long after it (rows at once are a load).
 ends_limit=$((90 * ${WSH_TEST_SLOW:-1}))
 ends_soon=$((5 * ${WSH_TEST_SLOW:-1}))
-ends_late=3 # … and one in which all is well, after the last PE
+ends_late=3 # and so long after the last PE, one in which all is well
 ends_at_once=16
 [ "${WSH_TEST_LONG:-0}" != 1 ] || { ends_soon=$((2 * ${WSH_TEST_SLOW:-1})) ends_at_once=4; }
 ends_pes=3

@@ -8,7 +8,7 @@
 
 enum { ROWS = 40, COLUMNS = 12 };
 
-/* Column 0 becomes column 3 of the right neighbour, by each scope other rows … */
+/* Column 0 becomes column 3 of the right neighbour, each scope by rows of its own. */
 __global__ void put_columns(int *to, const int *from, int peer)
 {
     if (threadIdx.x == 0) {
@@ -23,7 +23,7 @@ __global__ void put_columns(int *to, const int *from, int peer)
         nvshmem_quiet();
 }
 
-/* … and is fetched as column 5. */
+/* It is fetched as column 5. */
 __global__ void get_columns(int *to, const int *from, int peer)
 {
     if (threadIdx.x == 0) {

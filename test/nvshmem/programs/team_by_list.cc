@@ -45,7 +45,7 @@ int main()
     team_of(list, count, ids);
     nvshmem_barrier_all();
     for (int i = 0; i < n; i++)
-        list[i] = i % 2 ? n - 1 - i / 2 : i / 2; /* 0, n - 1, 1, n - 2, … */
+        list[i] = i % 2 ? n - 1 - i / 2 : i / 2; /* 0, n - 1, 1, n - 2 and so on */
     team_of(list, n, ids);
     nvshmem_barrier_all();
     free(list);
