@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all comparisons share: programs of several sides in turns, medians and ratios, and the files that keep runs."""
+"""What all comparisons share: programs of several sides in turns, medians, ratios, verdicts, files that keep runs."""
 
 import argparse
 import collections
+import contextlib
 import json
+import math
 import os
 import shlex
 import signal
@@ -26,20 +28,17 @@ class Side:
     """One library or path: where its programs are, how they are launched, and what went wrong."""
 
     def __init__(self, name, folder, launcher, env, tolerant=False, timeout=60):
-        self.name, self.folder = name, folder
+        self.name, self.folder, self.timeout = name, folder, timeout
         self.launcher = shlex.split(launcher) if isinstance(launcher, str) else launcher
         self.env = dict(os.environ, **env)
         self.tolerant = tolerant  # results printed before a crash count
-        self.timeout = timeout
-        self.notes = []
-        self.failed = False
+        self.notes, self.failed = [], False
 
     def note(self, text, failure):
         """Keeps a line for the end."""
         self.failed |= failure
-        line = f"{self.name}: {text}"
-        if line not in self.notes:
-            self.notes.append(line)
+        if f"{self.name}: {text}" not in self.notes:
+            self.notes.append(f"{self.name}: {text}")
 
     def execute(self, command):
         """Returns (exit status or None after a timeout, seconds, first line of stderr)."""
@@ -48,30 +47,33 @@ class Side:
                                  stderr=subprocess.PIPE, start_new_session=True)
         try:
             errors = child.communicate(timeout=self.timeout)[1].decode(errors="replace")
-            status = child.returncode
         except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGTERM)
-            try:
-                child.communicate(timeout=3)
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.communicate()
-            status, errors = None, ""
+            for end, seconds in ((signal.SIGTERM, 3), (signal.SIGKILL, None)):
+                os.killpg(child.pid, end)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.communicate(timeout=seconds)
+                    break
+            return None, time.monotonic() - start, ""
         lines = [line for line in errors.splitlines() if line.strip("- \t*")]
-        return status, time.monotonic() - start, lines[0] if lines else ""
+        return child.returncode, time.monotonic() - start, lines[0] if lines else ""
 
     def measure(self, run):
-        """Returns {(op, bytes): us, None: the whole command's us}, empty when it gave no results."""
+        """Returns {(op, bytes): median us, None: the whole command's us}, empty without results or with wrong data."""
         program = os.path.join(self.folder, run.program)
         what = f"{run.program} {run.args}".strip() + f" on {run.npes} PEs"
         if not os.access(program, os.X_OK):
             self.note(f"no program {program}", not self.tolerant)
             return {}
+        rows = []
         with tempfile.TemporaryDirectory(prefix="perftest-") as folder:
             path = os.path.join(folder, "result.json")
             status, seconds, error = self.execute(
                 [*self.launcher, "-n", str(run.npes), program, *run.args.split(), "--json", path])
-            rows = self.results(path, what)
+            with contextlib.suppress(OSError, ValueError, KeyError), open(path, encoding="utf-8") as file:
+                rows = json.load(file)["rows"]
+        if not all(row["right"] for row in rows):
+            self.note(f"{what}: WRONG DATA", True)
+            rows = []
         ended = f"no end within {self.timeout} s" if status is None else f"exit status {status}"
         if status == 77:
             return {}
@@ -80,21 +82,8 @@ class Side:
             return {}
         if status != 0:
             self.note(f"{ended} after its results", False)
-        if rows and status is not None:
-            rows[None] = seconds * 1e6
-        return rows
-
-    def results(self, path, what):
-        """The medians of the program's JSON, if its data were right."""
-        try:
-            with open(path, encoding="utf-8") as file:
-                rows = json.load(file)["rows"]
-        except (OSError, ValueError, KeyError):
-            return {}
-        if not all(row["right"] for row in rows):
-            self.note(f"{what}: WRONG DATA", True)
-            return {}
-        return {(row["op"], row["bytes"]): row["p50"] for row in rows}
+        whole = {None: seconds * 1e6} if rows and status is not None else {}
+        return {**{(row["op"], row["bytes"]): row["p50"] for row in rows}, **whole}
 
 
 def progress(text):
@@ -105,12 +94,9 @@ def progress(text):
         print(f"# {text}", file=sys.stderr, flush=True)
 
 
-def collect(cases, reps, results, swap=False, after=None):
-    """
-    A case is a tuple of (side, run), which run one after the other: A B A B …, with swap B A in every second
-    turn. Fills {case: [(result of each side) of each repetition]} and returns it.
-    """
-    cases = list(dict.fromkeys(cases))
+def collect(cases, reps, results, swap=False):
+    """A case is a tuple of (side, run), which run one after the other: A B A B …, with swap B A in every second turn.
+    Fills {case: [(result of each side) of each repetition]}."""
     for rep in range(reps):
         for case in cases:
             got = {}
@@ -118,10 +104,7 @@ def collect(cases, reps, results, swap=False, after=None):
                 progress(f"{rep + 1}/{reps} {side.name}: {run.program} {run.args} -n {run.npes}")
                 got[side, run] = side.measure(run)
             results.setdefault(case, []).append(tuple(got[one] for one in case))
-        if after:
-            after(rep)
     progress("")
-    return results
 
 
 def pairs(first, second):
@@ -132,8 +115,7 @@ def pairs(first, second):
 
 def ratio(first, second):
     """The median of the ratios of a repetition, or None."""
-    both = list(zip(*pairs(first, second)))
-    return statistics.median(a / b for a, b in both) if both else None
+    return middle([a / b for a, b in zip(*pairs(first, second))])
 
 
 def middle(values):
@@ -144,10 +126,17 @@ def middle(values):
 
 def quartiles(values):
     """The first and the third."""
-    if len(values) == 1:
-        return values[0], values[0]
-    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+    low, _, high = statistics.quantiles(values if len(values) > 1 else values * 2, n=4, method="inclusive")
     return low, high
+
+
+def interval(values):
+    """The sorted values between which the median lies in at least 95 of 100 cases (binomial, by rank)."""
+    n, tail, rank = len(values), 0.0, 0
+    while rank < n // 2 and tail + math.comb(n, rank) / 2 ** n <= 0.025:
+        tail += math.comb(n, rank) / 2 ** n
+        rank += 1
+    return values[max(rank - 1, 0)], values[n - max(rank, 1)]
 
 
 def verdict(change, first, second):
@@ -157,18 +146,19 @@ def verdict(change, first, second):
     return "ahead" if change < 1 else "behind"
 
 
-def shown(us, unit, size):
-    """A median time in us as the unit of the row."""
-    if us is None or unit == "us":
-        return us
-    return {"Mop/s": 1 / us, "GB/s": size / us / 1e3, "ms": us / 1e3}[unit]
-
-
 def number(value, digits=None):
     """For a table."""
     if value is None:
         return "-"
     return f"{value:.{digits}f}" if digits else f"{value:.4f}" if value < 10 else f"{value:.1f}"
+
+
+def say(line, path=None):
+    """A line of the table, at once also in the file."""
+    print(line, flush=True)
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
 
 
 HelpFormatter = argparse.RawDescriptionHelpFormatter
@@ -179,13 +169,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         self.exit(2, f"{self.prog}: {message} (--help)\n")
-
-
-def ended(sides):
-    """Prints what went wrong; the exit status."""
-    for note in (note for side in sides for note in side.notes):
-        print(f"# {note}", file=sys.stderr)
-    return 1 if any(side.failed for side in sides) else 0
 
 
 def run_main(main):
@@ -201,36 +184,24 @@ def run_main(main):
 
 def machine():
     """Names this machine: host, processor and how many of them this process may use."""
-    model = "unknown processor"
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), model)
-    except OSError:
-        pass
-    return f"{socket.gethostname()}, {model}, {len(os.sched_getaffinity(0))} processors"
+    model = []
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        model = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return f"{socket.gethostname()}, {(model or ['unknown processor'])[0]}, {len(os.sched_getaffinity(0))} processors"
 
 
 def load(path):
     """The runs of a file of compare --history, oldest first. ValueError names a bad line."""
     runs = []
-    if not os.path.exists(path):
-        return runs
-    with open(path, encoding="utf-8") as file:
+    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
         for line_number, line in enumerate(file, 1):
             try:
-                run = json.loads(line)
-                run["kind"], run["rows"], run["date"]
+                runs.append(json.loads(line))
+                runs[-1]["kind"], runs[-1]["rows"], runs[-1]["date"]
             except (ValueError, TypeError, KeyError):
                 raise ValueError(f"{path}: line {line_number} is no run of compare; give another file or "
                                  "remove the line") from None
-            runs.append(run)
     return runs
-
-
-def append(path, run):
-    """One more run."""
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(json.dumps(run) + "\n")
 
 
 def last_of(runs, kind):
@@ -239,19 +210,15 @@ def last_of(runs, kind):
 
 
 def moved(old, new):
-    """
-    A line for each row whose ratio to the peer changed by more than 3 % so that the quartiles of
-    the two runs do not overlap. Ratios, because times of a machine drift from hour to hour.
-    """
+    """A line for each row whose ratio to the peer changed by more than 3 % so that the quartiles of the two runs do not
+    overlap. Ratios, because times of a machine drift from hour to hour."""
     before = {entry["row"]: entry for entry in old["rows"]}
     lines = []
     for entry in new["rows"]:
         first, second = ([a / b for a, b in zip(*pairs(e["ours_us"], e["peer_us"]))] if e else []
                          for e in (before.get(entry["row"]), entry))
-        if not first or not second:
-            continue
-        was, is_now = statistics.median(first), statistics.median(second)
-        word = verdict(is_now / was, quartiles(second), quartiles(first))
+        was, is_now = middle(first), middle(second)
+        word = verdict(is_now / was, quartiles(second), quartiles(first)) if first and second else "level"
         if word != "level":
             lines.append(f"{entry['row']:<28} {was:8.3f} -> {is_now:8.3f}  {is_now / was:6.3f} "
                          + ("better" if word == "ahead" else "worse"))
