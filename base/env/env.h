@@ -13,6 +13,7 @@ enum wsh_env_switch { WSH_AUTO, WSH_ON, WSH_OFF };
 enum wsh_env_progress { WSH_PROGRESS_AUTO, WSH_PROGRESS_THREAD, WSH_PROGRESS_CALL };
 enum wsh_env_on_pe_failure { WSH_ON_PE_FAILURE_ABORT, WSH_ON_PE_FAILURE_CONTINUE };
 enum wsh_env_core { WSH_CORE_OWN, WSH_CORE_NONE, WSH_CORE_ALL };
+enum wsh_env_backtrace { WSH_BACKTRACE_EXECINFO, WSH_BACKTRACE_GDB, WSH_BACKTRACE_NONE };
 enum wsh_env_proxy { WSH_PROXY_AUTO, WSH_PROXY_ON, WSH_PROXY_OFF };
 
 typedef const char *wsh_env_t_STR;

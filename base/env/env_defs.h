@@ -34,6 +34,10 @@ WSH_ENV(debug, STR, "SHMEM_DEBUG", "", "NVSHMEM_DEBUG",
         "check: examine the arguments of every call, and find collectives that do not match")
 WSH_ENV(debug_file, STR, "SHMEM_DEBUG_FILE", "", "NVSHMEM_DEBUG_FILE",
         "file for info and trace lines; %h = host name, %p = process id")
+WSH_ENV(backtrace, ENUM(execinfo|gdb|none), "SHMEM_BACKTRACE", "execinfo", "",
+        "what is printed of a PE that crashes, unless the program handles the signal itself: execinfo (the routine and "
+        "the program's calls that led there, with lines if it was compiled with -g and addr2line is installed), gdb "
+        "(also what gdb prints of all threads) or none")
 WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "",
         "make every fallback to something slower an error")
 WSH_ENV(bootstrap, ENUM(auto|pmix|pmi|single), "SHMEM_BOOTSTRAP", "auto", "",

@@ -80,10 +80,8 @@ static void warn_unknown(const char *name, int length, const char *meant)
     if (meant)
         wsh_warn("%.*s is no setting of this library and is not read; is it %s?", length, name, meant);
     else
-        wsh_warn("%.*s is no setting of this library and is not read; %s", length, name,
-                 strncmp(name, "SHMEM_BACKTRACE", (size_t)length)
-                     ? "warpshmem-info lists those that are"
-                     : "for the stack of a PE that crashes use `ulimit -c unlimited` and gdb");
+        wsh_warn("%.*s is no setting of this library and is not read; warpshmem-info lists those that are",
+                 length, name);
 }
 
 void wsh_env_warn(void)

@@ -5,7 +5,6 @@
 #include "base/process/cgroup.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,14 +32,14 @@ static bool is_crash(int sig)
     return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGFPE || sig == SIGILL;
 }
 
-void wsh_cause_print(int sig, long kills, char *text, size_t size)
+void wsh_cause_print(int sig, long kills, bool noted, char *text, size_t size)
 {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
 
     *text = 0;
     if (sig == SIGKILL)
         kernel_cause_print(kills, text, size);
-    if (is_crash(sig) && !getrlimit(RLIMIT_CORE, &limit) && !limit.rlim_cur)
+    if (is_crash(sig) && !noted && !getrlimit(RLIMIT_CORE, &limit) && !limit.rlim_cur)
         snprintf(text, size,
                  ": for its stack run it again after `ulimit -c unlimited`, then gdb PROGRAM CORE");
     if (sig == SIGXFSZ && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)

@@ -316,6 +316,7 @@ static int launch_run(struct launch *launch)
         loop_turn(launch);
     wsh_reap_survived(&launch->reap);
     output_finish(launch);
+    wsh_reap_say_crash(&launch->reap);
     wsh_reap_bury(&launch->reap);
     return launch->reap.code;
 }

@@ -8,8 +8,10 @@
 #include "bootstrap/oshrun/io.h"
 #include "bootstrap/oshrun/server/pe_notes.h"
 #include "base/process/cgroup.h"
+#include "base/process/crash.h"
 #include "base/err.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,6 +40,7 @@ int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool serve
                               .program = args->program[0],
                               .initialized = !served,
                               .notes = -1,
+                              .crashed = -1,
                               .kill_wait = args->kill_wait,
                               .survive = args->survive,
                               .pes = calloc((size_t)args->n_pes, sizeof *reap->pes)};
@@ -201,20 +204,53 @@ static const char *what_follows(const struct wsh_reap *reap)
     return survives(reap) ? "the others go on" : "ending job";
 }
 
-static void killed_print(const struct wsh_reap *reap, const char *name, int status)
+static bool crash_read(const struct wsh_reap *reap, int pe, struct wsh_crash *crash)
 {
+    char path[PATH_MAX];
+
+    if (!reap->file)
+        return false;
+    wsh_crash_path(reap->file, pe, path, sizeof path);
+    return wsh_crash_read(path, crash);
+}
+
+void wsh_reap_say_crash(const struct wsh_reap *reap)
+{
+    struct wsh_crash crash;
+    char text[640];
+
+    if (reap->crashed < 0 || !crash_read(reap, reap->crashed, &crash))
+        return;
+    wsh_crash_print(&crash, text, sizeof text);
+    wsh_say("PE %d crashed %s", reap->crashed, text);
+}
+
+/* Also of a PE that a script has started, whose exit status says that it was killed. */
+static bool crash_note(struct wsh_reap *reap, int pe)
+{
+    struct wsh_crash crash;
+    bool noted = crash_read(reap, pe, &crash);
+
+    if (noted)
+        reap->crashed = pe;
+    return noted;
+}
+
+static void killed_print(struct wsh_reap *reap, int pe, const char *name)
+{
+    int status = reap->pes[pe].status;
     int sig = WTERMSIG(status);
     bool asked = sig == reap->asked_by;
     char cause[384] = "";
 
     if (!asked)
-        wsh_cause_print(sig, reap->kills, cause, sizeof cause);
+        wsh_cause_print(sig, reap->kills, crash_note(reap, pe), cause, sizeof cause);
     wsh_say("%s killed by signal %d (%s%s)%s%s; %s", name, sig, strsignal(sig),
             WCOREDUMP(status) ? ", core dumped" : "", asked ? ", which oshrun was sent" : "", cause,
             what_follows(reap));
 }
 
-static void verdict_print(const struct wsh_reap *reap, int i, enum verdict verdict)
+static void verdict_print(struct wsh_reap *reap, int i, enum verdict verdict)
 {
     const struct wsh_pe *pe = &reap->pes[i];
     char name[128];
@@ -231,8 +267,9 @@ static void verdict_print(const struct wsh_reap *reap, int i, enum verdict verdi
             wsh_say("cannot run '%s': %s; name a program built for this machine", reap->program,
                     wsh_strerror(pe->exec_err));
         break;
-    case KILLED: killed_print(reap, name, pe->status); break;
+    case KILLED: killed_print(reap, i, name); break;
     case FAILED:
+        crash_note(reap, i);
         wsh_say("%s exited with status %d; %s", name, WEXITSTATUS(pe->status), what_follows(reap));
         break;
     case HIDDEN:
@@ -275,6 +312,8 @@ static void failure_note(struct wsh_reap *reap, int i, enum verdict verdict)
     if (!reap->n_failed++)
         reap->failed_code = verdict_code(verdict, pe);
     wsh_noted_failed(reap, i);
+    wsh_reap_say_crash(reap); /* now: others may crash later */
+    reap->crashed = -1;
 }
 
 void wsh_reap_survived(struct wsh_reap *reap)

@@ -27,11 +27,13 @@ struct wsh_reap {
     struct wsh_pe *pes;
     int n_pes, n_running;
     const char *program;
-    int notes;      /* of the PEs, a descriptor (bootstrap/blob/blob_file.h); -1: none */
-    bool left_said; /* that a PE has left and others go on */
-    bool survive;   /* a PE that fails ends nothing once all have finished shmem_init */
-    int n_failed;   /* PEs that have failed so */
-    int failed_code; /* exit status that the first of them gives, if nobody survives */
+    int notes;        /* of the PEs, a descriptor (bootstrap/blob/blob_file.h); -1: none */
+    bool left_said;   /* that a PE has left and others go on */
+    bool survive;     /* a PE that fails ends nothing once all have finished shmem_init */
+    int n_failed;     /* PEs that have failed so */
+    int failed_code;  /* exit status that the first of them gives, if nobody survives */
+    const char *file; /* of the notes, its path, or NULL; beside it a PE that crashes notes where */
+    int crashed;      /* the PE whose crash is to be told of at the end, -1: none */
     char host[256];
     int code;        /* exit status of oshrun */
     bool ending;     /* SIGTERM was sent */
@@ -55,6 +57,9 @@ void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid);
 
 /* The file in which the PEs note how far they are. */
 void wsh_reap_notes(struct wsh_reap *reap, const char *path);
+
+/* After the last PE's end: where the PE whose crash ended the job has crashed, as far as it noted that. */
+void wsh_reap_say_crash(const struct wsh_reap *reap);
 
 /* "PE 3 (host, pid 4711)" */
 static inline void wsh_reap_name(const struct wsh_reap *reap, int i, char *text, size_t size)

@@ -5,6 +5,7 @@
 #include "base/process/nvidia_nvshmem.h"
 #include "base/log.h"
 #include "runtime/job/at_exit.h"
+#include "runtime/job/crash.h"
 #include "runtime/coll/coll.h"
 #include "runtime/coll/request/request.h"
 #include "runtime/device_ops.h"
@@ -210,6 +211,7 @@ static const struct {
     {open_settings, close_settings},
     {open_heap, close_heap},
     {open_boot, close_boot},
+    {wsh_crash_open, wsh_crash_close},
     {wsh_peers_open, wsh_peers_close},
     {wsh_failures_open, wsh_failures_close},
     {open_teams, close_teams},

@@ -5,6 +5,8 @@ import re
 from table import GOES_ON
 
 WITHIN_S = 3.0
+# Where a PE crashed follows the line that says so; test/launch/backtrace.sh looks at what it says.
+WHERE = r"^(oshrun: PE \d+ crashed|warpshmem: PE \d+ .*: crashed by) "
 
 
 def allowed_s(plan, slow):
@@ -18,7 +20,7 @@ def lines_wrong(lines, outcome):
     if outcome.line and not ours:
         return f"no line like {outcome.line}"
     others = [line for line in lines if line not in ours[:1] and
-              not any(re.search(pattern, line) for pattern in outcome.allowed)]
+              not any(re.search(pattern, line) for pattern in (WHERE, *outcome.allowed))]
     return f"unexpected line: {others[0]}" if others else ""
 
 

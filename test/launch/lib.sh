@@ -73,11 +73,11 @@ in_time()
 }
 
 # judge STATUS TEXT: sets $why to what is wrong with the last job, empty when it had this exit status, kept its limit, left
-# nothing, and wrote exactly one line of its own that matches TEXT (none when TEXT is empty).
+# nothing, and wrote exactly one line of its own that matches TEXT (none when TEXT is empty), besides that of where a PE crashed.
 judge()
 {
     why=
-    grep -a '^oshrun: ' "$err" >"$tap_dir/said" || :
+    grep -a '^oshrun: ' "$err" | grep -av '^oshrun: PE [0-9]* crashed ' >"$tap_dir/said" || :
     if [ "$status" != "$1" ]; then why="wanted exit status $1"
     elif ! in_time; then why="took $took ms"
     elif [ -s "$left_file" ]; then why="left behind: $(cat "$left_file")"

@@ -40,10 +40,10 @@ fi
 run_job 30 env SHMEM_SYMETRIC_SIZE=1G SHMEM_CC=cc "$oshrun" -n 2 "$course" again 2
 tap_check "a setting that is misspelt: one line of PE 0" \
     test "$status:$(grep -c 'warpshmem: ' "$err"):$(grep -cE 'PE 0 .*warning: SHMEM_SYMETRIC_SIZE is no setting of this library and is not read; is it SHMEM_SYMMETRIC_SIZE' "$err")" = 0:1:1
-run_job 30 env SHMEM_FOO=1 SHMEM_BACKTRACE=gdb NVSHMEM_SYMETRIC_SIZE=1G NVSHMEM_PREFIX=/opt "$oshrun" -n 2 "$course" hello
+run_job 30 env SHMEM_FOO=1 SHMEM_BACKTRACES=gdb NVSHMEM_SYMETRIC_SIZE=1G NVSHMEM_PREFIX=/opt "$oshrun" -n 2 "$course" hello
 grep 'is no setting of this library and is not read; ' "$err" | sed 's/.*warning: //' | sort >"$tap_dir/lines"
 tap_check "settings that are none, of others and of NVSHMEM: a line each" test "$status:$(cut -d ';' -f 1 "$tap_dir/lines" | cut -d ' ' -f 1 |
-    tr '\n' ' ')" = "0:NVSHMEM_SYMETRIC_SIZE SHMEM_BACKTRACE SHMEM_FOO "
+    tr '\n' ' ')" = "0:NVSHMEM_SYMETRIC_SIZE SHMEM_BACKTRACES SHMEM_FOO "
 limited "-S -t 1" -n 1 sh -c 'while :; do :; done'
 said "RLIMIT_CPU" 152 'killed by signal 24 .*it ran longer than .ulimit -t. allows \(1 s\); raise that'
 run_job 60 "$oshrun" -n 2 sh -c 'kill -9 $$'

@@ -10,6 +10,7 @@
 
 void wsh_reap_notes(struct wsh_reap *reap, const char *path)
 {
+    reap->file = path;
     reap->notes = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 }
 

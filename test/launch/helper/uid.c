@@ -108,6 +108,8 @@ static void end(const char *course, int arg)
 {
     if (!strcmp(course, "kill") || !strcmp(course, "child"))
         raise(SIGKILL);
+    if (!strcmp(course, "crash"))
+        raise(SIGSEGV);
     if (!strcmp(course, "exit"))
         _exit(arg);
     if (!strcmp(course, "global"))
