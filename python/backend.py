@@ -30,6 +30,7 @@ PACKAGE = os.path.join(HERE, "warpshmem")
 FILES = (
     ("libwarpshmem.so.0", ".libs/libwarpshmem.so.0", True, True),
     ("libwarpshmem-ep.so.0", ".libs/libwarpshmem-ep.so.0", True, True),
+    ("libwarpshmem-trace.so.0", ".libs/libwarpshmem-trace.so.0", True, True),
     ("libnvshmem_host.so.3", "nvshmem/lib/libnvshmem_host.so.3", True, True),
     ("libnvshmem_device.bc", "libnvshmem_device.bc", False, False),
     ("libnvshmem_device_sm_90.bc", "libnvshmem_device_sm_90.bc", False, False),

@@ -38,6 +38,11 @@ WSH_ENV(backtrace, ENUM(execinfo|gdb|none), "SHMEM_BACKTRACE", "execinfo", "",
         "what is printed of a PE that crashes, unless the program handles the signal itself: execinfo (the routine and "
         "the program's calls that led there, with lines if it was compiled with -g and addr2line is installed), gdb "
         "(also what gdb prints of all threads) or none")
+WSH_ENV(trace, STR, "SHMEM_TRACE", "", "",
+        "file into which libwarpshmem-trace.so, which has to be preloaded (oshrun --trace FILE does both), writes what "
+        "all PEs did and when, for ui.perfetto.dev")
+WSH_ENV(trace_events, INT(1024..1000000000), "SHMEM_TRACE_EVENTS", "262144", "",
+        "events of 32 bytes of each PE that a trace keeps, the latest ones; rounded up to a power of two")
 WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "",
         "make every fallback to something slower an error")
 WSH_ENV(bootstrap, ENUM(auto|pmix|pmi|single), "SHMEM_BOOTSTRAP", "auto", "",

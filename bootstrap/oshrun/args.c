@@ -26,6 +26,7 @@ const char wsh_args_help[] =
     "  --timestamp             begin each line of output with the time\n"
     "  --output-filename NAME  write output to NAME.<PE>.out and NAME.<PE>.err, or to <PE>.out and\n"
     "                          <PE>.err in NAME if NAME is a folder or ends in a slash\n"
+    "  --trace FILE            write what every PE did and when to FILE, for ui.perfetto.dev\n"
     "  --nodes-emulated N      spread the PEs over N emulated hosts of this machine\n"
     "  --emulate-efa[=PROFILE] give the PEs an emulated EFA device to talk through, with the NICs of a\n"
     "                          PE of PROFILE: " WSH_EMULATE_PROFILES " (default " WSH_EMULATE_DEFAULT ")\n"
@@ -51,6 +52,7 @@ enum option {
     OPT_TAG,
     OPT_TIME,
     OPT_OUTPUT,
+    OPT_TRACE,
     OPT_NODES,
     OPT_EMULATE,
     OPT_KILL_WAIT,
@@ -81,6 +83,7 @@ static const struct {
     {"--tag-output", OPT_TAG, NULL},
     {"--timestamp", OPT_TIME, NULL},
     {"--output-filename", OPT_OUTPUT, "out/"},
+    {"--trace", OPT_TRACE, "trace.json"},
     {"--nodes-emulated", OPT_NODES, "2"},
     {"--emulate-efa", OPT_EMULATE, "p5", true},
     {"--kill-wait", OPT_KILL_WAIT, "30"},
@@ -212,6 +215,7 @@ static int option_apply(struct wsh_args *args, size_t i, char *value)
     case OPT_TAG: args->tag = true; break;
     case OPT_TIME: args->timestamp = true; break;
     case OPT_OUTPUT: args->output = value; break;
+    case OPT_TRACE: args->trace = value; break;
     case OPT_NODES:
         args->nodes_given = true;
         return count_parse(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->nodes_emulated);

@@ -147,6 +147,12 @@ static bool folder_is_build(const char *folder)
     return !access(status, F_OK);
 }
 
+bool wsh_oshrun_place(char folder[PATH_MAX])
+{
+    oshrun_folder(folder);
+    return folder_is_build(folder);
+}
+
 static int library_report_missing(const char *library, bool built)
 {
     wsh_say("--emulate-efa: no emulator at %s (%s); %s", library, wsh_strerror(errno),

@@ -3,6 +3,7 @@
 #ifndef WSH_OSHRUN_ENVIRON_H
 #define WSH_OSHRUN_ENVIRON_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 /* A malloc'd, NULL-terminated copy of oshrun's own environment; NULL when memory is short. */
@@ -29,6 +30,9 @@ int wsh_environ_export(char **exports);
  * errno after one line.
  */
 int wsh_blob_file_make(const char *tmpdir, int n_pes, char **path);
+
+/* The folder of this oshrun; true: it is one in which it was built, and its libraries are in .libs below. */
+bool wsh_oshrun_place(char folder[PATH_MAX]);
 
 #define WSH_EMULATE_DEFAULT "p5"
 #define WSH_EMULATE_PROFILES "p4d, p5, p5en, p6 or minimal"

@@ -15,6 +15,7 @@
 #include "bootstrap/oshrun/server/pmix_lines.h"
 #include "bootstrap/oshrun/reap.h"
 #include "bootstrap/oshrun/spawn.h"
+#include "bootstrap/oshrun/trace.h"
 #include "base/env/env.h"
 #include "base/err.h"
 
@@ -375,10 +376,17 @@ static int job_dispatch(const struct wsh_args *args)
     if (args->verbose)
         wsh_say_verbose();
     wsh_environ_keep_signals();
+    rc = args->trace ? wsh_trace_prepare(args) : 0;
+    if (rc)
+        return rc;
     rc = wsh_delegate(args, &ran);
     if (!rc && !ran)
         rc = count_check(args);
-    return rc || ran ? rc : job_run(args);
+    if (!rc && !ran)
+        rc = job_run(args);
+    if (args->trace)
+        wsh_trace_finish();
+    return rc;
 }
 
 int wsh_oshrun(int argc, char **argv)

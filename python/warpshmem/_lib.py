@@ -16,6 +16,7 @@ from .errors import WarpshmemError
 CORE = "libwarpshmem.so.0"
 EP = "libwarpshmem-ep.so.0"
 NVSHMEM = "libnvshmem_host.so.3"
+TRACE = "libwarpshmem-trace.so.0"
 BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
 
 _lock = threading.RLock()
@@ -78,9 +79,19 @@ def _declare(library: ctypes.CDLL, table: Dict[str, str]) -> None:
         _prototype(library, name, signature, None)
 
 
+def _traced(library: ctypes.CDLL, name: str) -> Optional[Any]:
+    """Return the wrapper that notes calls of a routine for the trace that SHMEM_TRACE asks for."""
+    if not os.environ.get("SHMEM_TRACE") or library is not _loaded.get(CORE):
+        return None
+    wrapper = getattr(_load(TRACE, ctypes.RTLD_LOCAL), name, None)
+    if wrapper is not None:
+        setattr(library, name, wrapper)
+    return wrapper
+
+
 def _prototype(library: ctypes.CDLL, name: str, signature: str, value: Any) -> Callable[..., Any]:
     try:
-        routine = getattr(library, name)
+        routine = _traced(library, name) or getattr(library, name)
     except AttributeError:
         raise WarpshmemError(
             "%s has no routine %s; its version is another one than the package's: install both "

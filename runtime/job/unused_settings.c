@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "runtime/job/job.h"
 
+#include <dlfcn.h>
+
 static void warn_unused(const char *setting, const char *why)
 {
     wsh_warn("%s has no effect in this job: %s", setting, why);
@@ -24,6 +26,9 @@ void wsh_unused_warn(const struct wsh_job *job)
 
     if (job->my_pe)
         return;
+    if (env->trace && !dlopen("libwarpshmem-trace.so.0", RTLD_LAZY | RTLD_NOLOAD))
+        warn_unused("SHMEM_TRACE",
+                    "libwarpshmem-trace.so is not preloaded; start it with oshrun --trace FILE");
     if (!job->network && env->nics)
         warn_unused("SHMEM_NICS", no_network);
     if (!job->network && env->nics_exclude)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ring of this PE's events. */
+#ifndef WSH_TRACE_RING_H
+#define WSH_TRACE_RING_H
+
+#include "trace/trace.h"
+
+/* Of the PE; `base` is a block that lies at the same place of every PE's symmetric heap. 0 or a logged error. */
+int wsh_trace_ring_open(const char *file, int pe, int n_pes, long events, const void *base);
+/* NULL while there is none. */
+struct wsh_trace_head *wsh_trace_ring_head(void);
+/* By which path PE `pe` is reached. */
+void wsh_trace_ring_path(int pe, enum wsh_trace_path path);
+void wsh_trace_ring_pause(bool pause);
+/* Nothing is noted any more; the file has all. */
+void wsh_trace_ring_close(void);
+
+#endif
