@@ -22,9 +22,9 @@ struct wsh_args {
     double kill_wait; /* seconds from a SIGTERM that is passed on to SIGKILL */
     bool kill_wait_given;
     bool survive, survive_given; /* --on-pe-failure */
-    const char *output;  /* --output-filename or NULL */
-    const char *emulate; /* profile of the emulated EFA device, or NULL */
-    const char *trace;   /* --trace or NULL */
+    const char *output;          /* --output-filename or NULL */
+    const char *emulate;         /* profile of the emulated EFA device, or NULL */
+    const char *trace;           /* --trace or NULL */
     const char *hosts, *hostfile;
     char **exports; /* NULL-terminated: "VAR" or "VAR=value", in order */
     char **program; /* NULL-terminated argv of the program */
