@@ -203,9 +203,9 @@ static int sync_refused(struct wsh_sync_call *call, const struct wsh_sync_group 
 }
 
 wsh_sync_fn *const wsh_sync_by[WSH_ALGOS] = {
-    [WSH_ALGO_REFUSED] = sync_refused,
-    [WSH_ALGO_WORDS] = sync_by_words, [WSH_ALGO_LINEAR] = sync_linear,  [WSH_ALGO_ROUNDS] = sync_by_rounds,
-    [WSH_ALGO_FANS] = sync_by_fans,   [WSH_ALGO_FIRST] = sync_at_first, [WSH_ALGO_LEADERS] = sync_by_leaders,
+    [WSH_ALGO_REFUSED] = sync_refused,    [WSH_ALGO_WORDS] = sync_by_words, [WSH_ALGO_LINEAR] = sync_linear,
+    [WSH_ALGO_ROUNDS] = sync_by_rounds,   [WSH_ALGO_FANS] = sync_by_fans,   [WSH_ALGO_FIRST] = sync_at_first,
+    [WSH_ALGO_LEADERS] = sync_by_leaders,
 };
 
 static int team_sync_by(wsh_sync_fn *by, struct wsh_team *team, const char *routine, uint64_t *bad)

@@ -8,8 +8,8 @@
 
 #define EAGER_MEMBERS 64 /* members up to which there are eager buffers for blocks of an alltoallv */
 /*
- * Bytes of the eager buffers for blocks of other hosts, all together. To copy so much takes about as long as what it saves:
- * half a round trip, and two messages a pair. Two PEs have buffers of 128 KiB.
+ * Bytes of the eager buffers for blocks of other hosts, all together. To copy so much takes about as long as what it
+ * saves: half a round trip, and two messages a pair. Two PEs have buffers of 128 KiB.
  */
 #define FAR_EAGER ((size_t)256 << 10)
 
@@ -52,8 +52,8 @@ static int rounds_count(int n_domains, bool exactly)
 }
 
 /*
- * Short blocks of an alltoallv come with their length, in eager buffers of so many bytes; large teams have no room for that.
- * It is the last part.
+ * Short blocks of an alltoallv come with their length, in eager buffers of so many bytes; large teams have no room for
+ * that. It is the last part.
  */
 static void exchange_lay_out(struct wsh_sync_area *area, int n_pes, size_t eager)
 {

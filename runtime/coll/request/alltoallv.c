@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoallv. Each member tells each other how much it has for it, and short blocks come with that, into an eager buffer; for a
- * longer one the target says where it belongs, and it is written there.
+ * Alltoallv. Each member tells each other how much it has for it, and short blocks come with that, into an eager
+ * buffer; for a longer one the target says where it belongs, and it is written there.
  */
 #include "runtime/coll/request/phases.h"
 
