@@ -63,6 +63,7 @@ int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call)
 {
     if (ep_check_dispatch(ep, call))
         return 1;
+    shmemx_stats_add(SHMEMX_STATS_EXPERT_CALLS, call->halves & SHMEMX_EP_SEND ? 1 : 0);
     remember(&ep->dispatch, call->halves, call->handle, call->tokens);
     ep->handle_tokens[call->handle] = call->tokens;
     if (call->halves & SHMEMX_EP_SEND && !ep->shape.pushes)
@@ -87,6 +88,7 @@ int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call)
 {
     if (ep_check_combine(ep, call))
         return 1;
+    shmemx_stats_add(SHMEMX_STATS_EXPERT_CALLS, call->halves & SHMEMX_EP_SEND ? 1 : 0);
     remember(&ep->combine, call->halves, call->handle, 0);
     if (call->halves & SHMEMX_EP_SEND && !ep->shape.pushes)
         take_turn(&ep->turn[SHMEMX_EP_BUFFER_Y], ep->arena, ep->shape.y, call->y);

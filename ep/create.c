@@ -299,6 +299,14 @@ int shmemx_ep_create(shmem_team_t team, const shmemx_ep_config_t *config, shmemx
     return failed;
 }
 
+/* In GPU memory they would have to be copied: there shmemx_ep_statistics does it where the program wants them. */
+static void count_rows(const struct shmemx_ep *ep)
+{
+    if (ep->config.device)
+        return;
+    shmemx_stats_add(SHMEMX_STATS_EXPERT_ROWS, ep->state->network_rows + ep->state->near_rows);
+}
+
 int shmemx_ep_destroy(shmemx_ep_t ep)
 {
     if (ep_check_live("shmemx_ep_destroy", ep))
@@ -309,6 +317,7 @@ int shmemx_ep_destroy(shmemx_ep_t ep)
                          ep->dispatch.sent ? "dispatch" : "combine");
     ep_live_remove(ep);
     shmemx_report_remove(ep);
+    count_rows(ep);
     if (ep->config.device) {
         ep_device_calls->close(ep);
         ep->kernels = NULL;

@@ -246,10 +246,57 @@ int shmemx_module_init(void *module);
 int shmemx_module_finalize(void *module);
 
 /*
+ * What this PE has counted since shmem_init. Times are in ns. Puts, gets and atomics with SHMEM_STATS alone; stores of
+ * kernels to mapped memory are never counted. Later versions add fields at the end.
+ */
+typedef struct {
+    uint64_t size;       /* bytes of this struct that the library knows */
+    uint64_t elapsed_ns; /* since shmem_init */
+    /* Given to the network, the library's own requests too: writes, reads and messages; these with their heads. */
+    uint64_t network_operations, network_bytes;
+    uint64_t network_retries; /* requests that NICs had no room for, and that came again */
+    uint64_t network_stalls;  /* messages that found no credit of their target, each time they were tried */
+    /* Waits that their first polls did not end, and for whom the PE has waited longest (-1: nobody). */
+    uint64_t waits, wait_ns, longest_wait_ns;
+    int32_t longest_wait_pe, most_waited_pe; /* -1: not known */
+    char longest_wait_routine[48];
+    uint64_t collectives; /* steps of collectives of the teams that there are, the library's own too */
+    /* For kernels: their waits and the proxy's threads' for other hosts; bytes moved, and those through host memory. */
+    uint64_t kernel_waits, proxy_waits, proxy_bytes, proxy_copied_bytes;
+    uint64_t gda_operations; /* complete requests of kernels in the queues of NICs */
+    /* Of expert parallelism: halves that send; rows, on the host alone and when its object is destroyed. */
+    uint64_t expert_calls, expert_rows;
+    uint64_t heap_bytes, heap_used_bytes, device_heap_bytes;
+    uint64_t puts, put_bytes, gets, get_bytes, atomics;
+} shmemx_stats_t;
+
+/* The part of one PE of the world. */
+typedef struct {
+    int32_t pe, same_host;
+    uint64_t network_operations, network_bytes, network_retries, network_stalls;
+    uint64_t waits, wait_ns; /* for that PE */
+    uint64_t puts, put_bytes, gets, get_bytes, atomics;
+    uint64_t unused[4];
+} shmemx_stats_peer_t;
+
+/*
+ * Return what this PE has counted. Local; any thread. `size` is sizeof(shmemx_stats_t) of who calls: so much is
+ * written, with zeros where the library knows less. peers: of the first `n` PEs, a row each. 0, or nonzero after a line
+ * where an argument is NULL.
+ */
+int shmemx_stats(shmemx_stats_t *out, size_t size);
+int shmemx_stats_peers(shmemx_stats_peer_t *rows, size_t n);
+
+/* Add to a count, for libraries on top of this one. Local; any thread. Unknown counts are ignored. */
+#define SHMEMX_STATS_EXPERT_CALLS 1
+#define SHMEMX_STATS_EXPERT_ROWS 2
+void shmemx_stats_add(int count, uint64_t n);
+
+/*
  * Count how often kernels and the proxy have waited for other hosts. Local. *kernels: how often, since the GPU was
  * attached, kernels of this PE that have ended waited until something was complete at a PE of another host (quiets,
  * gets, atomics that fetch). *threads: how often the threads of the proxy did so for them. Zeros where there is no
- * proxy.
+ * proxy. Deprecated: shmemx_stats has the same and more.
  */
 void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads);
 
@@ -257,6 +304,7 @@ void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads);
  * Count what the proxy has moved for kernels. Local. *moved: bytes of puts, gets and atomics that it has started since
  * the GPU was attached. *copied: those of them that went through the rings, in host memory, since their source or
  * destination here is no memory that the transports use themselves, or they were short. Zeros where there is no proxy.
+ * Deprecated: shmemx_stats.
  */
 void shmemx_proxy_bytes(uint64_t *moved, uint64_t *copied);
 
@@ -350,6 +398,7 @@ int shmemx_hold_errors(int hold);
 /*
  * Count what this PE has given to the network since shmem_init. Local. *operations: writes, reads and messages, the
  * library's own too. *bytes: of all of them, with the heads of messages. Zeros on one host.
+ * Deprecated: shmemx_stats.
  */
 void shmemx_network_counts(uint64_t *operations, uint64_t *bytes);
 

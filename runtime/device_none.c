@@ -28,6 +28,12 @@ static int none_quiet(struct wsh_job *job)
     return 0;
 }
 
+static void none_counts(const struct wsh_job *job, struct wsh_device_counts *counts)
+{
+    (void)job;
+    *counts = (struct wsh_device_counts){0};
+}
+
 static void none_ctx_here(const struct wsh_ctx *ctx, bool here)
 {
     (void)ctx;
@@ -123,6 +129,7 @@ const struct wsh_device_ops wsh_device_none = {
     .watch = none_watch,
     .watch_also = none_watch_also,
     .quiet = none_quiet,
+    .counts = none_counts,
     .ctx_here = none_ctx_here,
     .team_come = none_team,
     .team_gone = none_team,

@@ -12,6 +12,12 @@ struct wsh_ctx;
 struct wsh_job;
 struct wsh_team;
 
+struct wsh_device_counts {
+    uint64_t kernel_waits, proxy_waits; /* shmemx_proxy_waits */
+    uint64_t proxy_bytes, proxy_copied; /* shmemx_proxy_bytes */
+    uint64_t gda_operations;            /* complete, of the queues that kernels write themselves */
+};
+
 struct wsh_device_ops {
     /* Prints what device code has reported, in one line; -EIO: a call was refused, so that the job must end. Cheap. */
     int (*poll_errors)(const struct wsh_job *job);
@@ -21,6 +27,9 @@ struct wsh_device_ops {
     void (*watch_also)(char *text, size_t size);
     /* Waits until all that kernels have asked the host for is complete. 0 or a final error. */
     int (*quiet)(struct wsh_job *job);
+
+    /* What kernels have asked for; zeros where there is no GPU. */
+    void (*counts)(const struct wsh_job *job, struct wsh_device_counts *counts);
 
     /* A context or a team has come, or goes. */
     void (*ctx_here)(const struct wsh_ctx *ctx, bool here);

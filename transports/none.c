@@ -195,9 +195,9 @@ static struct wsh_tp *none_part(struct wsh_tp *tp, unsigned i)
     return NULL;
 }
 
-static void none_traffic(struct wsh_tp *tp, uint64_t *operations, uint64_t *bytes)
+static void none_traffic(struct wsh_tp *tp, int pe, struct wsh_tp_traffic *traffic)
 {
-    (void)tp, (void)operations, (void)bytes;
+    (void)tp, (void)pe, (void)traffic;
 }
 
 static int none_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, unsigned room, char *why,

@@ -229,6 +229,13 @@ struct wsh_tp_target {
 /* The name of staging (runtime/gpu/stage), the core's own transport, beside those of the registry. */
 #define WSH_STAGE_NAME "stage"
 
+/* What a network has been given. */
+struct wsh_tp_traffic {
+    uint64_t operations, bytes; /* writes, reads and messages; these with their heads */
+    uint64_t retries; /* requests that the device or its library had no room for, and that came again */
+    uint64_t stalls;  /* messages found without a credit of the target, or a place in the window */
+};
+
 struct wsh_tp_ops {
     const char *name;
     bool remote; /* reaches other hosts; opened only in jobs that need it */
@@ -355,8 +362,8 @@ struct wsh_tp_ops {
      */
     struct wsh_tp *(*part)(struct wsh_tp *tp, unsigned i);
 
-    /* Adds what the network has been given: operations (writes, reads, messages), and bytes, with heads of messages. */
-    void (*traffic)(struct wsh_tp *tp, uint64_t *operations, uint64_t *bytes);
+    /* Adds what the network has been given for `pe`, or for all PEs if pe < 0. */
+    void (*traffic)(struct wsh_tp *tp, int pe, struct wsh_tp_traffic *traffic);
 
     /*
      * Queues for kernels, after connect: the first `n` of queue[room], or with n = 0 as many as the NICs have for each

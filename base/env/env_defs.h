@@ -145,6 +145,17 @@ WSH_ENV(spin_us, INT, "SHMEM_SPIN_US", "-1", "",
         "microseconds that a wait spins before it yields the core (-1 = by the number of PEs and cores)")
 WSH_ENV(hang_seconds, SECONDS, "SHMEM_HANG_SECONDS", "60", "",
         "seconds after which a PE reports what it waits for in init, barrier, quiet or wait (0 = never)")
+WSH_ENV(stats, BOOL, "SHMEM_STATS", "0", "",
+        "count puts, gets and atomics of every PE too, and print a table of at most 30 lines at shmem_finalize: bytes, "
+        "rates, the longest waits and for whom they were")
+WSH_ENV(stats_file, STR, "SHMEM_STATS_FILE", "", "",
+        "file of JSON for the figures of all PEs, which PE 0 writes at shmem_finalize and perftest/plot draws; %j = "
+        "number of the job, %h = host name, %p = process id")
+WSH_ENV(metrics_file, STR, "SHMEM_METRICS_FILE", "", "",
+        "file of metrics of each PE in Prometheus' text format, for node_exporter's textfile collector; %j = number of "
+        "the job, %h = host name, %p = process id, which it must have; removed at the end")
+WSH_ENV(metrics_seconds, SECONDS, "SHMEM_METRICS_SECONDS", "10", "",
+        "seconds between two times that SHMEM_METRICS_FILE is written")
 WSH_ENV(sync_linear_max, INT, "SHMEM_SYNC_LINEAR_MAX", "32", "",
         "most PEs of one host that meet in one step of a barrier, in which each reads the words of all others; more "
         "meet in several steps of at most so many each (with fewer cores than PEs always in one)")
@@ -166,3 +177,5 @@ WSH_ENV(on_pe_failure, ENUM(abort|continue), "SHMEM_ON_PE_FAILURE", "abort", "",
 WSH_ENV(oshrun_file, STR, "SHMEM_OSHRUN_FILE", "", "",
         "internal: file through which the PEs of oshrun tell each other their addresses")
 WSH_ENV(oshrun_pid, INT, "SHMEM_OSHRUN_PID", "-1", "", "internal: process id of the oshrun that started this PE")
+WSH_ENV(oshrun_stats, INT, "SHMEM_OSHRUN_STATS", "-1", "",
+        "internal: descriptor of the pages on which the PEs of oshrun show what they do")

@@ -44,7 +44,10 @@ static __attribute__((noinline)) void amo_checked(const char *what, amo_fn *core
                                                   const void *sym, const struct wsh_amo *op, void *result,
                                                   int pe)
 {
-    check_amo(what, handle, sym, op->width, result, pe);
+    if (wsh_job.check)
+        check_amo(what, handle, sym, op->width, result, pe);
+    if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_STATS))
+        wsh_stats_atomic(&wsh_job, wsh_api_world_pe(what, handle, pe));
     amo_by(what, core, handle, sym, op, result, pe);
 }
 
@@ -54,7 +57,7 @@ static WSH_INLINE void word_amo(const char *what, amo_fn *core, shmem_ctx_t hand
 {
     const size_t width = op->width;
 
-    if (wsh_unlikely(wsh_job.check))
+    if (wsh_unlikely(wsh_job.closer))
         amo_checked(what, core, handle, sym, op, result, pe);
     else
         amo_by(what, core, handle, sym, op, result, pe);

@@ -13,6 +13,7 @@
 #include "runtime/api/check/check.h"
 #include "runtime/api/check/collectives.h"
 #include "runtime/job/job.h"
+#include "runtime/stats/stats.h"
 
 /* The shells define names that generic.h makes macros of. */
 #define WSH_NO_GENERIC
@@ -111,7 +112,17 @@ static WSH_INLINE struct wsh_ctx *wsh_api_ctx(const char *what, shmem_ctx_t hand
     return handle;
 }
 
-/* The same for a routine that does not look at a PE: a destroyed one ends the job. */
+/* The number in the world of PE `pe` of a context's team; -1: it has no such PE, of which the core says more. */
+static inline int wsh_api_world_pe(const char *what, shmem_ctx_t handle, int pe)
+{
+    const struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
+
+    if ((unsigned)pe >= (unsigned)ctx->n_pes)
+        return -1;
+    return ctx->world ? pe : ctx->team->members[pe];
+}
+
+/* As wsh_api_ctx, for a routine that does not look at a PE: a destroyed one ends the job. */
 static WSH_INLINE struct wsh_ctx *wsh_api_live_ctx(const char *what, shmem_ctx_t handle)
 {
     struct wsh_ctx *ctx = wsh_api_ctx(what, handle);

@@ -175,17 +175,6 @@ void shmemx_ctx_flush(shmem_ctx_t ctx)
     flush("shmemx_ctx_flush", ctx);
 }
 
-void shmemx_network_counts(uint64_t *operations, uint64_t *bytes)
-{
-    wsh_api_ready("shmemx_network_counts");
-    if (!operations || !bytes)
-        wsh_api_bad("shmemx_network_counts",
-                    "operations or bytes is NULL; pass the addresses of two uint64_t");
-    *operations = *bytes = 0;
-    for (unsigned tp = 0; tp < wsh_job.n_tps; tp++)
-        wsh_job.tp[tp]->ops->traffic(wsh_job.tp[tp], operations, bytes);
-}
-
 uint64_t shmemx_counter_fetch(shmemx_counter_t counter)
 {
     return wsh_counter_fetch(&wsh_job, number_of("shmemx_counter_fetch", counter));

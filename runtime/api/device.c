@@ -152,22 +152,6 @@ int wsh_device_launch_fits(const struct wsh_device_launch *launch, int *gridsize
     return status_of(wsh_launch_fits(&wsh_job, launch, gridsize));
 }
 
-void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads)
-{
-    wsh_api_ready("shmemx_proxy_waits");
-    if (!kernels || !threads)
-        wsh_api_bad("shmemx_proxy_waits", "kernels or threads is NULL; pass the addresses of two uint64_t");
-    wsh_proxy_waits(&wsh_job, kernels, threads);
-}
-
-void shmemx_proxy_bytes(uint64_t *moved, uint64_t *copied)
-{
-    wsh_api_ready("shmemx_proxy_bytes");
-    if (!moved || !copied)
-        wsh_api_bad("shmemx_proxy_bytes", "moved or copied is NULL; pass the addresses of two uint64_t");
-    wsh_proxy_bytes(&wsh_job, moved, copied);
-}
-
 int wsh_device_spans_hosts(void *team)
 {
     const struct wsh_team *members = wsh_api_team("a collective on a stream", team);

@@ -55,6 +55,8 @@ static __attribute__((noinline)) void put_special(const char *what, put_fn *core
         wsh_check_transfer(what, handle, &(struct wsh_check_blocks){dest, source, 0, 0, nelems, 1, size}, pe);
         wsh_overwrite_note(what, wsh_api_ctx(what, handle), dest, wsh_api_len(nelems, size), pe);
     }
+    if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_STATS))
+        wsh_stats_put(&wsh_job, wsh_api_world_pe(what, handle, pe), wsh_api_len(nelems, size));
     put_by(what, core, handle, dest, source, wsh_api_len(nelems, size), pe);
 }
 
@@ -66,6 +68,8 @@ static __attribute__((noinline)) void get_special(const char *what, get_fn *core
         wsh_check_transfer(what, handle, &(struct wsh_check_blocks){source, dest, 0, 0, nelems, 1, size}, pe);
         wsh_overwrite_forget(NULL);
     }
+    if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_STATS))
+        wsh_stats_get_from(&wsh_job, wsh_api_world_pe(what, handle, pe), wsh_api_len(nelems, size));
     if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_POLLS))
         wsh_poll_read(&wsh_job, source);
     get_by(what, core, handle, dest, source, wsh_api_len(nelems, size), pe);
@@ -117,6 +121,17 @@ static WSH_INLINE struct wsh_strided shape_of(const char *what, const struct str
     return (struct wsh_strided){(ptrdiff_t)dst, (ptrdiff_t)sst, block, s->nblocks};
 }
 
+static WSH_COLD void strided_closer(const char *what, shmem_ctx_t handle,
+                                    const struct wsh_check_blocks *blocks, int pe,
+                                    void (*count)(struct wsh_job *job, int pe, uint64_t bytes))
+{
+    if (wsh_job.check)
+        wsh_check_transfer(what, handle, blocks, pe);
+    if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_STATS))
+        count(&wsh_job, wsh_api_world_pe(what, handle, pe),
+              wsh_api_len(wsh_api_len(blocks->block, blocks->nblocks), blocks->size));
+}
+
 static WSH_INLINE void iput(const char *what, shmem_ctx_t handle, void *dest, const void *source,
                             const struct strides *strides, int pe)
 {
@@ -124,11 +139,11 @@ static WSH_INLINE void iput(const char *what, shmem_ctx_t handle, void *dest, co
     struct wsh_strided shape = shape_of(what, strides);
     int rc;
 
-    if (wsh_unlikely(wsh_job.check))
-        wsh_check_transfer(what, handle,
-                           &(struct wsh_check_blocks){dest, source, strides->dst, strides->sst,
-                                                      strides->block, strides->nblocks, strides->size},
-                           pe);
+    if (wsh_unlikely(wsh_job.closer))
+        strided_closer(what, handle,
+                       &(struct wsh_check_blocks){dest, source, strides->dst, strides->sst, strides->block,
+                                                  strides->nblocks, strides->size},
+                       pe, wsh_stats_put);
     if (wsh_unlikely(!shape.nelems || !shape.block))
         return;
     if (wsh_unlikely(!source))
@@ -146,11 +161,11 @@ static WSH_INLINE void iget(const char *what, shmem_ctx_t handle, void *dest, co
     struct wsh_strided shape = shape_of(what, strides);
     int rc;
 
-    if (wsh_unlikely(wsh_job.check))
-        wsh_check_transfer(what, handle,
-                           &(struct wsh_check_blocks){source, dest, strides->sst, strides->dst,
-                                                      strides->block, strides->nblocks, strides->size},
-                           pe);
+    if (wsh_unlikely(wsh_job.closer))
+        strided_closer(what, handle,
+                       &(struct wsh_check_blocks){source, dest, strides->sst, strides->dst, strides->block,
+                                                  strides->nblocks, strides->size},
+                       pe, wsh_stats_get_from);
     if (wsh_unlikely(!shape.nelems || !shape.block))
         return;
     if (wsh_unlikely(!dest))

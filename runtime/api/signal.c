@@ -15,13 +15,21 @@
 typedef int put_signal_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                           const struct wsh_signal *signal, int pe);
 
+static WSH_COLD void signal_closer(const char *what, shmem_ctx_t handle, int pe)
+{
+    if (wsh_job.check)
+        wsh_check_ctx(what, handle);
+    if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_STATS))
+        wsh_stats_atomic(&wsh_job, wsh_api_world_pe(what, handle, pe));
+}
+
 static WSH_INLINE void signal_send(const char *what, shmem_ctx_t handle, const struct wsh_signal *signal,
                                    int pe)
 {
     int rc;
 
-    if (wsh_unlikely(wsh_job.check))
-        wsh_check_ctx(what, handle);
+    if (wsh_unlikely(wsh_job.closer))
+        signal_closer(what, handle, pe);
     rc = wsh_signal_send(wsh_api_ctx(what, handle), signal, pe);
     if (wsh_unlikely(rc))
         wsh_api_fail(what, rc, handle, signal->sym, sizeof *signal->sym, pe);
@@ -63,6 +71,15 @@ static WSH_COLD void put_signal_check(const struct put_signal *put, uint64_t *si
     wsh_overwrite_note(put->what, wsh_api_ctx(put->what, put->handle), put->dest, len, put->pe);
 }
 
+static WSH_COLD void put_signal_special(const struct put_signal *put, uint64_t *sig_addr)
+{
+    if (wsh_job.check)
+        put_signal_check(put, sig_addr);
+    if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_STATS))
+        wsh_stats_put(&wsh_job, wsh_api_world_pe(put->what, put->handle, put->pe),
+                      wsh_api_len(put->nelems, put->size));
+}
+
 static WSH_INLINE enum wsh_amo_op signal_operator(const char *what, int sig_op)
 {
     if (wsh_unlikely(sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD))
@@ -77,10 +94,10 @@ static WSH_INLINE void put_signal(const struct put_signal put, put_signal_fn *co
     size_t len = wsh_api_len(put.nelems, put.size);
     int rc;
 
-    if (wsh_unlikely(wsh_job.check)) {
+    if (wsh_unlikely(wsh_job.closer)) {
         const struct put_signal checked = put;
 
-        put_signal_check(&checked, signal->sym);
+        put_signal_special(&checked, signal->sym);
     }
     if (wsh_unlikely(!put.source && len))
         wsh_api_bad(put.what, "source is NULL");

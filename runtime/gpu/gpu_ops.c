@@ -17,6 +17,13 @@ static bool holds(const struct wsh_job *job, const void *ptr)
     return wsh_device_heap_holds(&job->device, ptr);
 }
 
+static void counts(const struct wsh_job *job, struct wsh_device_counts *counts)
+{
+    wsh_proxy_waits(job, &counts->kernel_waits, &counts->proxy_waits);
+    wsh_proxy_bytes(job, &counts->proxy_bytes, &counts->proxy_copied);
+    counts->gda_operations = wsh_gda_completed(job);
+}
+
 static int stage_open(struct wsh_job *job, struct wsh_tp **tp)
 {
     const struct wsh_stage_host *host = job->device.stage;
@@ -31,6 +38,7 @@ void wsh_gpu_ops_set(void)
         .watch = wsh_proxy_watch,
         .watch_also = wsh_cuda_watch_also,
         .quiet = wsh_proxy_quiet,
+        .counts = counts,
         .ctx_here = wsh_device_state_ctx,
         .team_come = wsh_device_state_team,
         .team_gone = wsh_device_state_team_gone,

@@ -14,6 +14,8 @@
 #include "runtime/op/order.h"
 #include "runtime/wait/progress.h"
 #include "runtime/job/unused_settings.h"
+#include "runtime/stats/metrics.h"
+#include "runtime/stats/report.h"
 #include "runtime/wait/wait.h"
 
 #include <shmem.h>
@@ -37,14 +39,14 @@ static int open_settings(struct wsh_job *job)
     rc = wsh_log_open(job->env.debug, job->env.debug_file);
     if (!rc)
         wsh_env_note();
-    job->check = wsh_log_check;
+    job->check = job->closer = wsh_log_check;
     wsh_job_mark(job, WSH_SPECIAL_CHECK, job->check);
     return rc;
 }
 
 static void close_settings(struct wsh_job *job)
 {
-    job->check = false;
+    job->check = job->closer = false;
     wsh_job_mark(job, WSH_SPECIAL_CHECK, false);
     wsh_log_close();
 }
@@ -212,6 +214,7 @@ static const struct {
     {open_heap, close_heap},
     {open_boot, close_boot},
     {wsh_crash_open, wsh_crash_close},
+    {wsh_stats_open, wsh_stats_close},
     {wsh_peers_open, wsh_peers_close},
     {wsh_failures_open, wsh_failures_close},
     {open_teams, close_teams},
@@ -219,6 +222,7 @@ static const struct {
     {wsh_requests_open, wsh_requests_close},
     {open_device, close_device}, /* the GPU itself is attached by the first call that asks for it */
     {open_doors, close_doors},
+    {wsh_stats_metrics_open, wsh_stats_metrics_close},
 };
 
 #define N_STEPS (sizeof steps / sizeof steps[0])
@@ -300,6 +304,7 @@ void wsh_job_fini(void)
     requests_check(&wsh_job);
     wsh_at_exit(NULL, NULL);
     wsh_job.may_exit = false; /* of the next job its own shmemx_init_attr says it */
+    wsh_stats_report(&wsh_job);
     wsh_job_last_barrier(&wsh_job);
     close_from(&wsh_job, N_STEPS);
 }
@@ -328,7 +333,9 @@ static bool finalize_at_exit(void)
     if (job->my_pe == 0 && !job->may_exit)
         wsh_warn("the program ended without shmem_finalize, which was called for it; call shmem_finalize "
                  "before the end");
+    wsh_stats_report(job);
     wsh_job_last_barrier(job);
+    wsh_stats_metrics_close(job);
     close_doors(job);
     close_boot(job);
     return true;
@@ -339,6 +346,7 @@ static void leave_at_exit(void)
 {
     struct wsh_job *job = &wsh_job;
 
+    wsh_stats_metrics_close(job);
     if (job->n_pes && job->boot.ops->leave)
         job->boot.ops->leave(&job->boot);
 }
@@ -347,6 +355,8 @@ static void abort_job(int status)
 {
     wsh_log_hold(false);
     wsh_job_flush();
+    if (wsh_job.pid == getpid())
+        wsh_stats_metrics_abandon(&wsh_job);
     if (wsh_job.boot.ops && wsh_job.pid == getpid())
         wsh_job.boot.ops->abort(&wsh_job.boot, status);
     _exit(status);
@@ -356,6 +366,7 @@ static void abort_job(int status)
 static void leave_in_child(void)
 {
     wsh_job.n_pes = wsh_job.inits = 0;
+    wsh_job.stats = NULL; /* the page is the parent's */
     wsh_job.ctx.n_pes = 0;
 }
 

@@ -20,6 +20,7 @@
 
 struct wsh_progress;
 struct wsh_requests;
+struct wsh_stats;
 
 struct wsh_wait_tuning {
     unsigned polls; /* tries before anything else is done */
@@ -34,7 +35,7 @@ struct wsh_wait_tuning {
 /*
  * Arguments are checked; some context has a batch; a GPU is attached. Puts and gets look at these besides their target.
  * Calls by which programs poll yield now and then, or serve peers (poll.h). Calls may have peers to serve. Nonblocking
- * collectives have been begun.
+ * collectives have been begun. Calls are counted (runtime/stats).
  */
 enum {
     WSH_SPECIAL_CHECK = 1,
@@ -42,15 +43,17 @@ enum {
     WSH_SPECIAL_DEVICE = 4,
     WSH_SPECIAL_POLLS = 8,
     WSH_SPECIAL_NETWORK = 16,
-    WSH_SPECIAL_REQUESTS = 32
+    WSH_SPECIAL_REQUESTS = 32,
+    WSH_SPECIAL_STATS = 64
 };
-#define WSH_SPECIAL_RMA (WSH_SPECIAL_CHECK | WSH_SPECIAL_BATCH | WSH_SPECIAL_DEVICE)
+#define WSH_SPECIAL_RMA (WSH_SPECIAL_CHECK | WSH_SPECIAL_BATCH | WSH_SPECIAL_DEVICE | WSH_SPECIAL_STATS)
 
 struct wsh_job {
     int my_pe, n_pes; /* n_pes = 0: not initialized */
     int inits;        /* shmem_init calls not yet matched by shmem_finalize */
     int thread_level; /* SHMEM_THREAD_* provided */
     bool check;       /* look at arguments more closely: SHMEM_DEBUG=check */
+    bool closer;      /* that, or count calls: WSH_SPECIAL_STATS. Atomics and signals look at it alone */
     unsigned special; /* WSH_SPECIAL_* */
     pthread_t thread; /* that called shmem_init */
     bool finalizing;  /* in the last shmem_finalize: PEs that have left are not waited for */
@@ -113,6 +116,8 @@ struct wsh_job {
     int waiters;      /* threads inside wait.c: the progress thread may sleep */
     unsigned waits;   /* waits begun so far */
     struct wsh_progress *progress;
+    bool stats_by_all;       /* SHMEM_STATS is set on all PEs */
+    struct wsh_stats *stats; /* NULL before the bootstrap, and in tests. Relaxed */
 };
 
 /* Only runtime/api and job.c name it. */

@@ -31,9 +31,11 @@ static void describe_op(void *arg, char *text, size_t size)
              wsh_op_ops(&driven->op->to)->name, driven->started ? "is in flight" : "finds no room to start");
 }
 
-static bool op_needs(void *arg, int pe)
+static int op_needs(void *arg, int pe)
 {
-    return ((const struct driven *)arg)->op->to.rmem->pe == pe;
+    int its = ((const struct driven *)arg)->op->to.rmem->pe;
+
+    return pe < 0 ? its : its == pe;
 }
 
 static int try_done(void *arg)

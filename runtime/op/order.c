@@ -49,12 +49,14 @@ static void describe_drain(void *arg, char *text, size_t size)
 }
 
 /* Something is under way to that PE. */
-static bool drain_needs(void *arg, int pe)
+static int drain_needs(void *arg, int pe)
 {
     const struct drain *drain = arg;
     struct wsh_tctx *tctx = drain->ctx->tctx[drain->first];
     bool pending;
 
+    if (pe < 0)
+        return drain->pe >= 0 ? drain->pe : WSH_WAIT_ASK;
     if (drain->pe >= 0 && drain->pe != pe)
         return false;
     wsh_ctx_lock(drain->ctx);

@@ -20,6 +20,8 @@
 /* Of one PE; the PEs of a host that have a first one each, fewer than CPU_SETSIZE, stay below INT_MAX together. */
 #define BLOB_CPUS_MAX (1u << 20)
 
+enum { BLOB_SOCKETS = 1, BLOB_STATS = 2 };
+
 struct blob_head {
     uint32_t magic, version;
     uint32_t len;   /* of the whole blob */
@@ -31,7 +33,9 @@ struct blob_head {
     char library[16];      /* package version */
     char gpu[16];          /* PCI address */
     uint32_t first_cpu, n_cpus;
-    uint8_t loopback, by_sockets;
+    uint8_t loopback;
+    uint8_t
+        traits; /* BLOB_SOCKETS: its messages to other hosts are system calls; BLOB_STATS: SHMEM_STATS is set */
     uint16_t nics;
     uint32_t added; /* segment number of the last one, or 0 */
 };
@@ -134,7 +138,8 @@ int wsh_peer_blob_pack(const struct wsh_job *job, int added, void **bytes, size_
     head.machine = wsh_machine_id();
     head.loopback = job->loopback;
     head.nics = nics_of(job);
-    head.by_sockets = is_by_sockets(job);
+    head.traits =
+        (is_by_sockets(job) ? BLOB_SOCKETS : 0) | (job->env.stats || job->env.stats_file ? BLOB_STATS : 0);
     head.program = wsh_static_fingerprint();
     memcpy(head.gpu, job->device.gpu.pci, sizeof head.gpu);
     note_cpus(&head);
@@ -278,7 +283,12 @@ bool wsh_peer_blob_loopback(const struct wsh_peer_blob *blob)
 
 bool wsh_peer_blob_by_sockets(const struct wsh_peer_blob *blob)
 {
-    return head_of(blob)->by_sockets;
+    return head_of(blob)->traits & BLOB_SOCKETS;
+}
+
+bool wsh_peer_blob_stats(const struct wsh_peer_blob *blob)
+{
+    return head_of(blob)->traits & BLOB_STATS;
 }
 
 int wsh_peer_blob_nics(const struct wsh_peer_blob *blob)

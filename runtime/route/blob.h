@@ -63,7 +63,8 @@ size_t wsh_peer_blob_len(const struct wsh_peer_blob *blob, int seg);
 size_t wsh_peer_blob_device_limit(const struct wsh_peer_blob *blob); /* that its device heap may grow to */
 const char *wsh_peer_blob_gpu(const struct wsh_peer_blob *blob);
 bool wsh_peer_blob_by_sockets(
-    const struct wsh_peer_blob *blob); /* its messages to other hosts are system calls */
+    const struct wsh_peer_blob *blob);                      /* its messages to other hosts are system calls */
+bool wsh_peer_blob_stats(const struct wsh_peer_blob *blob); /* it wants the table at the end */
 /* NICs of the PE's host, as its transport sees them; 0: there is no network. */
 int wsh_peer_blob_nics(const struct wsh_peer_blob *blob);
 /* How many processors the PE may use, and the first of them, below CPU_SETSIZE. */

@@ -125,8 +125,10 @@ static void note_nics(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     job->nics = wsh_peer_blob_nics(&peers[0]);
     job->by_sockets = false;
+    job->stats_by_all = true;
     for (int pe = 0; pe < job->n_pes; pe++) {
         job->by_sockets |= wsh_peer_blob_by_sockets(&peers[pe]);
+        job->stats_by_all &= wsh_peer_blob_stats(&peers[pe]);
         if (wsh_peer_blob_nics(&peers[pe]) < job->nics)
             job->nics = wsh_peer_blob_nics(&peers[pe]);
     }

@@ -9,6 +9,7 @@
 #include "runtime/device_ops.h"
 #include "runtime/wait/cores.h"
 #include "runtime/job/job.h"
+#include "runtime/stats/waits.h"
 #include "runtime/wait/left.h"
 #include "runtime/wait/sleep.h"
 
@@ -36,6 +37,7 @@ struct waiter {
     double started, next_report;
     double idle_since; /* when something last moved, as far as the clock was looked at */
     struct wsh_left left;
+    struct wsh_stats_wait stat;
 };
 
 static __thread struct wsh_wait_heartbeat *own_heartbeat; /* of a thread in wsh_wait_run */
@@ -107,6 +109,7 @@ static void waiter_read_clock(struct waiter *waiter)
     }
     if (!waiter->idle_since)
         waiter->idle_since = time;
+    wsh_stats_wait_look(&waiter->stat, waiter->job, waiter->why, waiter->arg, time);
     waiter->late = waiter->clock_read && time - waiter->clock_read > CLOCK_LATE;
     waiter->clock_read = time;
     if (own_heartbeat)
@@ -278,7 +281,9 @@ static __attribute__((noinline)) int wait_long(struct wsh_job *job, const struct
     __atomic_fetch_add(&job->waits, 1, __ATOMIC_RELAXED); /* hints for wsh_wait_serve and SIGUSR1 */
     if (!__atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED) && waiter.spins)
         waiter.stays = job->tuning.stays; /* other threads that wait may need the core */
+    wsh_stats_wait_begin(&waiter.stat, job, why, arg);
     rc = wait_loop(&waiter, try);
+    wsh_stats_wait_end(&waiter.stat, job, why);
     WSH_INVARIANT(__atomic_load_n(&job->waiters, __ATOMIC_RELAXED));
     __atomic_fetch_sub(&job->waiters, 1, __ATOMIC_RELAXED);
     return rc;

@@ -16,14 +16,19 @@
 
 struct wsh_job;
 
+#define WSH_WAIT_ASK (-2)
+
 /* What a wait is for, in the words of the hang reporter. */
 struct wsh_wait_why {
     const char *routine;                                  /* "shmem_quiet" */
     void (*describe)(void *arg, char *text, size_t size); /* "PE 3: 2 puts …"; may be NULL */
-    bool (*needs)(
-        void *arg,
-        int pe); /* cannot end without that PE, or must not if that has failed; NULL: that is not known */
-    int n_pes;   /* of this host, me among them, must run before it ends; 0 where that is not known */
+    /*
+     * Nonzero: it cannot end without that PE, or must not if that has failed. With pe < 0, which is cheap: a PE that it
+     * waits for now, -1 where that is not known, or WSH_WAIT_ASK: ask about one PE after the other. Only while it has
+     * not ended. NULL: nothing is known.
+     */
+    int (*needs)(void *arg, int pe);
+    int n_pes; /* of this host, me among them, must run before it ends; 0 where that is not known */
 };
 
 /* Tries once: -EAGAIN = wait on; anything else ends the wait. Must not wait itself. */

@@ -130,6 +130,8 @@ static shmemx_ep_t ep(void)
     X(proxy_waits_second, ENDS(shmemx_proxy_waits(&u64, NULL)), "shmemx_proxy_waits: kernels or threads is NULL") \
     X(proxy_bytes, ENDS(shmemx_proxy_bytes(NULL, NULL)), "shmemx_proxy_bytes: moved or copied is NULL") \
     X(network_counts, ENDS(shmemx_network_counts(NULL, NULL)), "operations or bytes is NULL") \
+    X(stats, shmemx_stats(NULL, 8), "shmemx_stats: out is NULL") \
+    X(stats_peers, shmemx_stats_peers(NULL, 1), "shmemx_stats_peers: rows is NULL") \
     X(counter_create, ENDS(shmemx_counter_create(N, 1, NULL)), "counters is NULL") \
     X(counter_destroy, ENDS(shmemx_counter_destroy(N, 1, NULL)), "counters is NULL") \
     X(put_list, ENDS(shmemx_putmem_nbi_list(NULL, 1)), "puts is NULL") \

@@ -308,15 +308,28 @@ static int efa_wait_fd(struct wsh_tp *base)
     return fd >= 0 && efa->wait_fd >= 0 ? efa->wait_fd : fd;
 }
 
-static void efa_traffic(struct wsh_tp *base, uint64_t *operations, uint64_t *bytes)
+static void peer_traffic(const struct wsh_efa_peer *peer, struct wsh_tp_traffic *traffic)
+{
+    traffic->operations += peer->operations;
+    traffic->bytes += peer->bytes;
+    traffic->retries += peer->retries;
+    traffic->stalls += peer->link.stalls;
+}
+
+/* For all PEs: only the pages of peers that are known are touched. */
+static void efa_traffic(struct wsh_tp *base, int pe, struct wsh_tp_traffic *traffic)
 {
     struct wsh_efa *efa = efa_of(base);
 
     for (uint32_t i = 0; i < efa->in_use; i++) {
-        wsh_efa_set_lock(efa->set[i]);
-        *operations += efa->set[i]->operations;
-        *bytes += efa->set[i]->bytes;
-        wsh_efa_set_unlock(efa->set[i]);
+        struct wsh_efa_set *set = efa->set[i];
+
+        wsh_efa_set_lock(set);
+        for (int k = 0; pe < 0 && k < set->n_known; k++)
+            peer_traffic(&set->peers[set->known[k]], traffic);
+        if (pe >= 0 && set->peers)
+            peer_traffic(&set->peers[pe], traffic);
+        wsh_efa_set_unlock(set);
     }
 }
 

@@ -82,10 +82,12 @@ static bool is_member(const struct wsh_team *team, int pe)
 }
 
 /* The failure of any member ends the call everywhere: members that have seen it send nothing more. */
-static bool flags_need(void *arg, int pe)
+static int flags_need(void *arg, int pe)
 {
     const struct wsh_flags *flags = arg;
 
+    if (pe < 0) /* where the last try has stopped */
+        return flags->at < flags->n ? flags->team->members[flags->members[flags->next]] : -1;
     if (wsh_failures_has(&flags->team->job->failures, pe))
         return is_member(flags->team, pe);
     for (int at = flags->at, index = flags->next; at < flags->n; at++) {

@@ -173,10 +173,12 @@ static void req_describe(void *arg, char *text, size_t size)
              (unsigned long long)req->number, req->phase);
 }
 
-static bool req_needs(void *arg, int pe)
+static int req_needs(void *arg, int pe)
 {
     const struct wsh_team *team = ((const struct wsh_req *)arg)->team;
 
+    if (pe < 0)
+        return -1;
     for (int member = 0; member < team->n_pes; member++)
         if (team->members[member] == pe)
             return true;

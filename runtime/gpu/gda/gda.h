@@ -36,6 +36,9 @@ struct wsh_gda_snapshot {
 /* 0: everything posted before the first try is complete, and the snapshot is reset; -EAGAIN: not yet. */
 int wsh_gda_quiet_try(const struct wsh_job *job, struct wsh_gda_snapshot *snapshot);
 
+/* Requests of kernels that are complete. */
+uint64_t wsh_gda_completed(const struct wsh_job *job);
+
 /* All that kernels of this PE have posted before the call is complete. Cheap where there is nothing. */
 int wsh_gda_quiet(struct wsh_job *job);
 

@@ -112,6 +112,16 @@ int wsh_gda_quiet_try(const struct wsh_job *job, struct wsh_gda_snapshot *snapsh
     return 0;
 }
 
+uint64_t wsh_gda_completed(const struct wsh_job *job)
+{
+    const struct wsh_gda_host *gda = job->device.gda;
+    uint64_t all = 0;
+
+    for (unsigned i = 0; gda && i < gda->n; i++)
+        all += mark(gda, i);
+    return all;
+}
+
 struct gda_quiet {
     const struct wsh_job *job;
     struct wsh_gda_snapshot snapshot;

@@ -109,6 +109,7 @@ static int no_room(struct wsh_efa_set *set, int pe)
 {
     struct wsh_efa_peer *peer = &set->peers[pe];
 
+    peer->retries++;
     if (peer->posted || !peer->heard || !set->by_sockets)
         return -EAGAIN;
     if (!peer->lost_since)

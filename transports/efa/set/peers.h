@@ -34,13 +34,14 @@ struct wsh_efa_peer {
     struct wsh_efa_imm_count imm_count;
     struct wsh_efa_rx_flow **rx_flow;
     uint32_t n_rx_flows;
-    uint32_t window;      /* messages that a flow to it may have under way */
-    uint32_t posted;      /* requests that the provider has for this peer */
-    uint32_t acks;        /* acks from it that said something new */
-    uint32_t polled_acks; /* the same at the last poll for silent peers */
-    double lost_since;    /* when the provider first found no connection any more, or 0 */
-    double retry_at;      /* before that nothing held is given to it: it has left. 0: at any time */
-    bool heard;           /* something has come back from it */
+    uint32_t window;                     /* messages that a flow to it may have under way */
+    uint64_t operations, bytes, retries; /* wsh_tp_ops.traffic */
+    uint32_t posted;                     /* requests that the provider has for this peer */
+    uint32_t acks;                       /* acks from it that said something new */
+    uint32_t polled_acks;                /* the same at the last poll for silent peers */
+    double lost_since;                   /* when the provider first found no connection any more, or 0 */
+    double retry_at; /* before that nothing held is given to it: it has left. 0: at any time */
+    bool heard;      /* something has come back from it */
     bool connected;
     uint16_t msg_max;                        /* bytes of the largest message it takes */
     struct wsh_efa_remote_counter **counter; /* [n_counters] that its NICs keep, or NULL each */

@@ -63,7 +63,6 @@ struct wsh_efa_set {
     uint32_t n_writes; /* under way, to all PEs */
     uint32_t n_device; /* pieces of device memory in `device` */
     uint32_t n_rails;
-    uint64_t operations, bytes;   /* that rails have taken (wsh_tp_ops.traffic) */
     struct wsh_efa_choice choice; /* with several rails */
     struct wsh_efa_rail rail[WSH_EFA_RAILS];
     struct wsh_efa_pool plain; /* requests without a buffer */
@@ -163,8 +162,8 @@ static inline void wsh_efa_req_begin(struct wsh_efa_set *set, const struct wsh_e
 {
     struct wsh_efa_peer *peer = &set->peers[req->pe];
 
-    set->operations++;
-    set->bytes += len;
+    peer->operations++;
+    peer->bytes += len;
     set->rail[req->wr.rail].taken++;
     peer->posted++;
     peer->lost_since = 0;

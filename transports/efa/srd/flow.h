@@ -43,6 +43,7 @@ struct wsh_srd_link {
     uint32_t counter_writes,
         counter_counted;           /* counter writes started; of these known as counted. Modulo 2^32 */
     uint32_t fetches, fetches_max; /* of this source's own receives: replies to come */
+    uint64_t stalls;               /* messages that found no credit, each time they were tried */
 };
 
 enum wsh_srd_kind {

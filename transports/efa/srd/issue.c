@@ -229,8 +229,12 @@ static int send_message(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const 
     uint32_t after;
     int rc;
 
-    if (!condition_for(flow, op->epoch, &condition) || !credit_for(flow, op))
+    if (!condition_for(flow, op->epoch, &condition))
         return -EAGAIN;
+    if (!credit_for(flow, op)) {
+        flow->link->stalls++;
+        return -EAGAIN;
+    }
     after = wsh_srd_before(condition.after, flow->acked) ? flow->acked : condition.after;
     stamp.condition = condition.number;
     stamp.after = (uint16_t)after;
