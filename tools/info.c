@@ -7,6 +7,7 @@
 #include "tools/info_check.h"
 #include "tools/info_coll.h"
 #include "tools/info_estimate.h"
+#include "tools/info_top.h"
 #include "topo/topo.h"
 
 #include <getopt.h>
@@ -18,27 +19,31 @@ struct view {
     bool settings, topo, nics, collectives, check, parsable, all;
     const char *topology; /* hwloc XML file, or NULL */
     const char *estimate; /* of which job, or NULL */
+    const char *top;      /* process id of a PE, or NULL */
     int pes;              /* PEs a host; 0: one for each GPU */
 };
 
 static void usage_print(void)
 {
-    puts("Usage: warpshmem-info [options]\n"
-         "Shows the settings of warpshmem, where each comes from, and what this machine offers.\n\n"
-         "  -s, --settings   settings (the default)\n"
-         "  -a, --all        internal settings too\n"
-         "  -t, --topo       cores, NICs and GPUs\n"
-         "  -n, --nics       the NICs that each PE of this host would use, and why\n"
-         "      --pes N      for so many PEs on the host (default: one for each GPU, at least 1)\n"
-         "      --topology FILE.xml  of another machine, from the file that lstopo writes there\n"
-         "  -C, --collectives  which algorithm each collective takes, by members, bytes and hosts\n"
-         "  -e, --estimate JOB  what a PE takes beside its heap, such as n_pes=1024,pes_per_host=8; more "
-         "keys:\n"
-         "                   nics, peers (that it talks to), teams, transport (efa or tcp)\n"
-         "  -c, --check      what a job needs here; exit status 1 if something is missing\n"
-         "  -p, --parsable   key:value lines\n"
-         "  -h, --help       this text\n"
-         "  -V, --version    version");
+    puts(
+        "Usage: warpshmem-info [options]\n"
+        "Shows the settings of warpshmem, where each comes from, and what this machine offers.\n\n"
+        "  -s, --settings   settings (the default)\n"
+        "  -a, --all        internal settings too\n"
+        "  -t, --topo       cores, NICs and GPUs\n"
+        "  -n, --nics       the NICs that each PE of this host would use, and why\n"
+        "      --pes N      for so many PEs on the host (default: one for each GPU, at least 1)\n"
+        "      --topology FILE.xml  of another machine, from the file that lstopo writes there\n"
+        "  -C, --collectives  which algorithm each collective takes, by members, bytes and hosts\n"
+        "  -e, --estimate JOB  what a PE takes beside its heap, such as n_pes=1024,pes_per_host=8; more "
+        "keys:\n"
+        "                   nics, peers (that it talks to), teams, transport (efa or tcp)\n"
+        "  -c, --check      what a job needs here; exit status 1 if something is missing\n"
+        "  -T, --top PID    what the PEs of this host do whose job that process is in: whom each waits for,\n"
+        "                   rates; every second on a terminal, else in a line every 10 seconds\n"
+        "  -p, --parsable   key:value lines\n"
+        "  -h, --help       this text\n"
+        "  -V, --version    version");
 }
 
 static void print_setting(const struct wsh_env_row *row, int rc, bool parsable)
@@ -186,19 +191,13 @@ static int show_collectives(const struct view *view)
 }
 
 static const struct option options[] = {
-    {"settings", no_argument, NULL, 's'},
-    {"all", no_argument, NULL, 'a'},
-    {"topo", no_argument, NULL, 't'},
-    {"nics", no_argument, NULL, 'n'},
-    {"collectives", no_argument, NULL, 'C'},
-    {"check", no_argument, NULL, 'c'},
-    {"parsable", no_argument, NULL, 'p'},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {"pes", required_argument, NULL, 'N'},
-    {"topology", required_argument, NULL, 'X'},
-    {"estimate", required_argument, NULL, 'e'},
-    {NULL, 0, NULL, 0},
+    {"settings", no_argument, NULL, 's'},       {"all", no_argument, NULL, 'a'},
+    {"topo", no_argument, NULL, 't'},           {"nics", no_argument, NULL, 'n'},
+    {"collectives", no_argument, NULL, 'C'},    {"check", no_argument, NULL, 'c'},
+    {"parsable", no_argument, NULL, 'p'},       {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},        {"pes", required_argument, NULL, 'N'},
+    {"topology", required_argument, NULL, 'X'}, {"estimate", required_argument, NULL, 'e'},
+    {"top", required_argument, NULL, 'T'},      {NULL, 0, NULL, 0},
 };
 
 static int read_pes(const char *text, int *pes)
@@ -216,7 +215,7 @@ static int read_pes(const char *text, int *pes)
 /* 0 = go on; otherwise exit status + 1. */
 static int read_options(int argc, char **argv, struct view *view)
 {
-    for (int c; (c = getopt_long(argc, argv, "satnCce:phV", options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "satnCce:T:phV", options, NULL)) != -1;) {
         switch (c) {
         case 's': view->settings = true; break;
         case 'a': view->settings = view->all = true; break;
@@ -225,6 +224,7 @@ static int read_options(int argc, char **argv, struct view *view)
         case 'X': view->topology = optarg; break;
         case 'C': view->collectives = true; break;
         case 'e': view->estimate = optarg; break;
+        case 'T': view->top = optarg; break;
         case 'c': view->check = true; break;
         case 'p': view->parsable = true; break;
         case 'V': puts("warpshmem " WSH_PACKAGE_VERSION ", OpenSHMEM 1.6"); return 1;
@@ -252,6 +252,8 @@ int main(int argc, char **argv)
 
     if (rc)
         return rc - 1;
+    if (view.top)
+        return wsh_info_top(view.top);
     if (view.topo)
         rc |= show_topo(&view);
     if (view.nics)

@@ -32,6 +32,8 @@ const char wsh_args_help[] =
     "                          PE of PROFILE: " WSH_EMULATE_PROFILES " (default " WSH_EMULATE_DEFAULT ")\n"
     "  --kill-wait SECONDS     kill PEs that still run so long after a SIGTERM was passed on (default 30)\n"
     "  --on-pe-failure HOW     what the failure of a PE means for the others: abort (default) or continue\n"
+    "  --top                   show what the PEs do: whom each waits for, rates, every second on a\n"
+    "                          terminal, else in a line every 10 seconds\n"
     "  -v, --verbose           say what is started and how\n"
     "  --help, --version\n"
     "\n"
@@ -57,6 +59,7 @@ enum option {
     OPT_EMULATE,
     OPT_KILL_WAIT,
     OPT_SURVIVE,
+    OPT_TOP,
     OPT_VERBOSE,
     OPT_HELP,
     OPT_VERSION
@@ -88,6 +91,7 @@ static const struct {
     {"--emulate-efa", OPT_EMULATE, "p5", true},
     {"--kill-wait", OPT_KILL_WAIT, "30"},
     {"--on-pe-failure", OPT_SURVIVE, "continue"},
+    {"--top", OPT_TOP, NULL},
     {"-v", OPT_VERBOSE, NULL},
     {"--verbose", OPT_VERBOSE, NULL},
     {"-h", OPT_HELP, NULL},
@@ -222,6 +226,7 @@ static int option_apply(struct wsh_args *args, size_t i, char *value)
     case OPT_EMULATE: return profile_parse(args, value);
     case OPT_KILL_WAIT: return kill_wait_parse(args, value);
     case OPT_SURVIVE: return survive_parse(args, value);
+    case OPT_TOP: args->top = true; break;
     case OPT_VERBOSE: args->verbose = true; break;
     case OPT_HELP: args->help = true; break;
     case OPT_VERSION: args->version = true; break;

@@ -18,7 +18,7 @@ struct wsh_args {
     bool nodes_given;
     enum wsh_bind bind;
     bool bind_given;
-    bool tag, timestamp, verbose, help, version;
+    bool tag, timestamp, top, verbose, help, version;
     double kill_wait; /* seconds from a SIGTERM that is passed on to SIGKILL */
     bool kill_wait_given;
     bool survive, survive_given; /* --on-pe-failure */

@@ -15,6 +15,7 @@
 #include "bootstrap/oshrun/server/pmix_lines.h"
 #include "bootstrap/oshrun/reap.h"
 #include "bootstrap/oshrun/spawn.h"
+#include "bootstrap/oshrun/top.h"
 #include "bootstrap/oshrun/trace.h"
 #include "base/env/env.h"
 #include "base/err.h"
@@ -42,6 +43,7 @@ struct launch {
     struct wsh_input input;
     struct wsh_reap reap;
     struct wsh_absent absent;
+    struct wsh_top top;
     struct wsh_pollset set;
 };
 
@@ -107,7 +109,7 @@ static int launch_open(struct launch *launch)
     wsh_files_raise(&launch->files);
     if (wsh_bind_plan(args->bind, args->n_pes, &launch->cpus) ||
         wsh_reap_init(&launch->reap, args, server_is_needed(launch)) ||
-        wsh_absent_init(&launch->absent, args->n_pes))
+        wsh_absent_init(&launch->absent, args->n_pes) || wsh_top_open(&launch->top, args))
         return OSHRUN_FAILED;
     launch->output = wsh_output_open(args);
     if (!launch->output || tmpdir_open(launch))
@@ -150,6 +152,8 @@ static char **pe_environ(const struct launch *launch, int pe)
         rc = wsh_server_environ(pe, &env);
     if (!rc)
         rc = wsh_environ_set(&env, "SHMEM_OSHRUN_FILE", launch->file ? launch->file : "");
+    if (!rc)
+        rc = wsh_top_environ(&launch->top, &env);
     if (!rc)
         return env;
     if (rc == -ENOMEM)
@@ -250,7 +254,8 @@ static double loop_timeout(const struct launch *launch)
 {
     double retry = wsh_input_paused(&launch->input) ? 0.5 : -1;
 
-    return time_sooner(time_sooner(wsh_reap_wait(&launch->reap), wsh_absent_wait(&launch->absent)), retry);
+    return time_sooner(time_sooner(wsh_reap_wait(&launch->reap), wsh_absent_wait(&launch->absent)),
+                       time_sooner(wsh_top_wait(&launch->top), retry));
 }
 
 static void words_take(struct launch *launch)
@@ -279,6 +284,7 @@ static void loop_turn(struct launch *launch)
     wsh_reap_timeout(&launch->reap);
     if (!launch->reap.ending)
         wsh_absent_timeout(&launch->absent);
+    wsh_top_work(&launch->top);
 }
 
 /* Writes out what is left; whoever reads may be slow, and may send a signal to give up. */
@@ -316,6 +322,7 @@ static int launch_run(struct launch *launch)
     while (launch->reap.n_running || wsh_reap_unsure(&launch->reap))
         loop_turn(launch);
     wsh_reap_survived(&launch->reap);
+    wsh_top_finish(&launch->top);
     output_finish(launch);
     wsh_reap_say_crash(&launch->reap);
     wsh_reap_bury(&launch->reap);
@@ -336,6 +343,7 @@ static int launch_close(struct launch *launch)
         rc = OSHRUN_FAILED;
     wsh_reap_fini(&launch->reap);
     wsh_absent_fini(&launch->absent);
+    wsh_top_close(&launch->top);
     wsh_pollset_free(&launch->set);
     free(launch->cpus);
     free(launch->path);
@@ -346,8 +354,12 @@ static int launch_close(struct launch *launch)
 
 static int job_run(const struct wsh_args *args)
 {
-    struct launch launch = {
-        .args = args, .signal_fd = -1, .event_fds = {-1, -1}, .input.fd = -1, .words.fds = {-1, -1}};
+    struct launch launch = {.args = args,
+                            .signal_fd = -1,
+                            .event_fds = {-1, -1},
+                            .input.fd = -1,
+                            .words.fds = {-1, -1},
+                            .top.fd = -1};
     int rc = launch_open(&launch), lost;
 
     if (!rc)

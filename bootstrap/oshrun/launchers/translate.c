@@ -247,6 +247,13 @@ int wsh_translate(enum wsh_launcher launcher, const char *path, const struct wsh
         return option_refuse(launcher, "--nodes-emulated");
     if (args->emulate)
         return option_refuse(launcher, "--emulate-efa");
+    if (args->top) {
+        wsh_say("--top shows PEs that oshrun starts itself, and %s starts these; run `warpshmem-info --top "
+                "PID` on "
+                "a host of the job, with the process id of a PE there",
+                launcher == WSH_SRUN ? "srun" : "another launcher");
+        return OSHRUN_USAGE;
+    }
     if (args->kill_wait_given)
         return option_refuse(launcher, "--kill-wait");
     if (args->survive)
