@@ -19,9 +19,10 @@ struct ep_state {
     uint64_t dispatches, combines; /* whose sending halves have ended */
     uint64_t received, combined;   /* whose receiving halves have ended */
     uint64_t network_rows, network_puts, near_rows;
-    uint64_t weighed;        /* combines whose weights went to far peers */
-    uint64_t sent, results;  /* parts sent to each far peer, result parts received from each, since create */
-    uint32_t x_turn, y_turn; /* of the last call */
+    uint64_t weighed;       /* combines whose weights went to far peers */
+    uint64_t sent, results; /* parts sent to each far peer, result parts received from each, since create */
+    uint64_t come[2], back[2]; /* ep/low: parts, and results, received from each far peer, by parity */
+    uint32_t x_turn, y_turn;   /* of the last call */
     uint32_t arrived[8]; /* kernels: blocks at each of their barriers; lanes that have found a wrong part */
 #ifdef EP_CLOCKS
     uint64_t clocks[16];
@@ -113,6 +114,12 @@ void ep_live_remove(const struct shmemx_ep *ep);
 
 /* Whether `ep` is such an instance; 0, or nonzero after a line that names the routine. */
 int ep_check_live(const char *routine, const struct shmemx_ep *ep);
+
+/*
+ * Whether calls of low latency with far peers are those of ep/low: the host's are; kernels' are those of ep/steps. In
+ * low latency without far peers all are.
+ */
+bool ep_pushes_far(const shmemx_ep_config_t *config);
 
 /* Fills *shape from a configuration that has been checked, for PE `me` of n, `near` on each host. */
 void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int me, int n, int near);

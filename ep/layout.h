@@ -13,9 +13,11 @@
  *   counted   what an origin counts for each PE: rows by kind, then in high throughput rows that have each local expert
  *   turn      which of the two X, or of the two Y: not the one of the call before
  *
- * Low latency among near PEs alone (ep/low) has slots in place of stores and images: rows are pushed there.
+ * Low latency (ep/low) has slots in place of stores: rows are pushed there.
  *
  *   slot      of ep/low: one of the places of a row from one source, at its target
+ *   source    near PEs in their order, then those of other hosts in theirs
+ *   target    near PEs in their order, then far peers in theirs
  *   piece     some successive columns of a row, which have a flag of their own
  */
 #ifndef WSH_EP_LAYOUT_H
@@ -102,19 +104,23 @@ struct ep_shape {
     int c_y, c_result, c_result_credit; /* combine: [near], [far][slots], [far] */
     int c_weights;                      /* [far] */
     int counters;
-    /* Low latency among near PEs alone (ep/low) */
+    /* Low latency (ep/low) */
     int pushes, exact;         /* it is that; results are pushed row by row */
     int units, pieces;         /* of EP_LOW_UNIT columns; of a row at most, a power of two */
     int low_workers;           /* that have a piece each where there are few rows */
     uint64_t by_mine, by_topk; /* divisors */
     size_t low_meta;           /* bytes of a slot's meta */
     size_t low_head, low_slot; /* bytes before a slot's row, and of a slot */
-    /* Offsets, by parity: words [near][mine + 1], [near]; slots and flags [near][tokens]; those of combine */
+    /* Offsets, by parity: words [n][mine + 1], [near]; slots and flags [sources][tokens]; those of combine */
     size_t low_words[2], low_begun[2], low_slots[2], low_flags[2];
     size_t low_sums[2], low_sum_flags[2], low_weights[2];
-    size_t low_results; /* rows of low_sums: [near][tokens], or [tokens][topk] */
-    size_t zeros;       /* bytes from the arena's beginning that begin as zeros */
-    size_t group;       /* bytes of memory that the workers of a group share */
+    size_t
+        low_results; /* rows of low_sums: [near][tokens], or [tokens][topk]; as many for each far peer's records */
+    size_t zeros;     /* bytes from the arena's beginning that begin as zeros */
+    size_t group;     /* bytes of memory that the workers of a group share */
+    int low_sources;  /* that have slots: with one copy all PEs, else near ones */
+    size_t far_head;  /* bytes before a record's row */
+    size_t far_metas; /* [far][tokens]: of rows that lie in this PE's own windows */
 };
 
 /* One handle, in symmetric memory: the routing of a dispatch. The functions ep_kept_* give what lies behind it. */
@@ -128,7 +134,8 @@ struct ep_kept {
 
 /*
  * Low latency: what is behind a slot's meta for each choice of its token: local expert << EP_LOW_SHIFT | place. As the
- * handle keeps it: the row here, or EP_LOW_BEYOND the capacity. -1: not of this PE.
+ * handle keeps it: the row here, or EP_LOW_BEYOND the capacity. -1: not of this PE. In an image: the expert's number
+ * among those behind the far peer, -1: not behind it.
  */
 struct ep_low_entry {
     int32_t at;
@@ -139,7 +146,8 @@ enum { EP_LOW_BEYOND = -2 };
 
 /* `topk` entries follow. */
 struct ep_low_meta {
-    int32_t token, unused;
+    int32_t token;
+    int32_t record; /* with far peers: of the image that it came in */
     struct ep_low_entry entry[];
 };
 
@@ -304,24 +312,46 @@ EP_FN int ep_low_each(const struct ep_shape *shape, int shift)
     return ((shape->units + (1 << shift) - 1) >> shift) * EP_LOW_UNIT;
 }
 
-/* [near]: of each source */
+/* [n]: of each source */
 EP_FN size_t ep_low_kept_sources(const struct ep_shape *shape, int handle)
 {
     return ep_kept_far_parts(shape, handle);
 }
 
-/* Of this PE's tokens, [tokens]: experts [topk], weights [topk], then near PEs that have one in order, or -1, [topk] */
+/*
+ * Of this PE's tokens, [tokens]: experts [topk], weights [topk], then targets that have one in order, or -1, [topk];
+ * with far peers also the record in the image of each, [topk]
+ */
 EP_FN size_t ep_low_kept_own(const struct ep_shape *shape, int handle, int token)
 {
-    return ep_low_kept_sources(shape, handle) + ep_align(shape->near * sizeof(struct ep_low_source), 16) +
-           (size_t)token * shape->topk * 12;
+    return ep_low_kept_sources(shape, handle) + ep_align(shape->n * sizeof(struct ep_low_source), 16) +
+           (size_t)token * shape->topk * (shape->far ? 16 : 12);
 }
 
-/* Of the rows that came, [near][tokens] metas whose entries have rows */
+/* Of the rows that came, [n][tokens] metas whose entries have rows */
 EP_FN size_t ep_low_kept_in(const struct ep_shape *shape, int handle, int source, int slot)
 {
     return ep_align(ep_low_kept_own(shape, handle, shape->tokens), 16) +
            ((size_t)source * shape->tokens + slot) * shape->low_meta;
+}
+
+/* Of far peers' images: [far][tokens] metas as they came */
+EP_FN size_t ep_low_kept_far(const struct ep_shape *shape, int handle, int far, int record)
+{
+    return ep_low_kept_in(shape, handle, shape->n, 0) +
+           ((size_t)far * shape->tokens + record) * shape->low_meta;
+}
+
+/* How many records each had: [far] */
+EP_FN size_t ep_low_kept_records(const struct ep_shape *shape, int handle)
+{
+    return ep_low_kept_far(shape, handle, shape->far, 0);
+}
+
+/* Bytes from a row's scales to the row, in slots and records. */
+EP_FN size_t ep_low_scales(const struct ep_shape *shape)
+{
+    return ep_align(shape->scales, 16);
 }
 
 #endif

@@ -58,7 +58,7 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
     shape->blocks = config->blocks;
     shape->topk_shift = config->topk_bits == 64;
     shape->y_rows = (int64_t)(low ? shape->mine : 1) * shape->capacity;
-    shape->pushes = low && !shape->far;
+    shape->pushes = low && (!shape->far || ep_pushes_far(config));
     shape->exact = config->exact;
 }
 
@@ -70,7 +70,9 @@ static void fill_sizes(struct ep_shape *shape)
     shape->row = (size_t)shape->hidden * (fp8 ? 1 : 2);
     shape->scales = fp8 ? (size_t)shape->hidden / EP_GROUP * sizeof(float) : 0;
     shape->meta = sizeof(struct ep_meta) + shape->topk * sizeof(struct ep_entry);
-    shape->record = shape->meta + ep_align(shape->scales, 16) + shape->row;
+    shape->low_meta = ep_align(sizeof(struct ep_low_meta) + shape->topk * sizeof(struct ep_low_entry), 16);
+    shape->far_head = (shape->pushes ? shape->low_meta : shape->meta) + ep_align(shape->scales, 16);
+    shape->record = shape->far_head + shape->row;
     shape->head = ep_align(sizeof(struct ep_header) + counts, 64);
     shape->image = ep_align(shape->head + shape->window * shape->record, EP_ALIGN);
     shape->result = (size_t)shape->hidden * 2 + (low ? 0 : ep_align(shape->topk * sizeof(float), 16));
@@ -108,7 +110,7 @@ static void place_images(struct ep_shape *shape, struct room *room)
 
     shape->send = room_take(room, images, shape->image);
     shape->window_in = room_take(room, images, shape->image);
-    shape->forward = room_take(room, shape->one_copy ? images : 0, shape->image);
+    shape->forward = room_take(room, shape->one_copy && !shape->pushes ? images : 0, shape->image);
     shape->result_send = room_take(room, images, shape->result_image);
     shape->result_in = room_take(room, images, shape->result_image);
     if (shape->mode == SHMEMX_EP_LOW_LATENCY && shape->far)
@@ -118,13 +120,12 @@ static void place_images(struct ep_shape *shape, struct room *room)
 /* What workers of a group share: the routing of tokens as bits (ep/low/rank.h), and numbers of sources (expand.h). */
 static size_t group_bytes(const struct ep_shape *shape)
 {
-    size_t words = ((size_t)shape->tokens + 31) / 32, rows = (size_t)shape->experts + (size_t)shape->near;
+    size_t words = ((size_t)shape->tokens + 31) / 32, n = (size_t)shape->n;
+    size_t rows = (size_t)shape->experts + (size_t)shape->near + (size_t)shape->far;
     size_t bytes = ep_align(rows * words * (sizeof(uint32_t) + sizeof(uint16_t)), 16);
 
     bytes += ep_align((size_t)shape->tokens * shape->topk * 2 * sizeof(uint16_t), 16);
-    return bytes +
-           ep_align(((size_t)(shape->near + 1) * shape->mine + 4 * (size_t)shape->near) * sizeof(int32_t),
-                    16);
+    return bytes + ep_align(((n + 1) * (size_t)shape->mine + 4 * n) * sizeof(int32_t), 16);
 }
 
 static void fill_low(struct ep_shape *shape)
@@ -136,29 +137,36 @@ static void fill_low(struct ep_shape *shape)
     shape->pieces = 1;
     while (shape->pieces < (shape->units + 1) / 2)
         shape->pieces *= 2;
-    shape->low_meta = ep_align(sizeof(struct ep_low_meta) + shape->topk * sizeof(struct ep_low_entry), 16);
+    shape->low_sources = shape->one_copy ? shape->n : shape->near;
     shape->low_head = ep_align(shape->low_meta + shape->scales, 128);
     shape->low_slot = ep_align(shape->low_head + shape->row, 128);
     shape->low_results = (size_t)(shape->near > shape->topk ? shape->near : shape->topk) * shape->tokens;
     shape->group = group_bytes(shape);
 }
 
+/* That near PEs push here: for this PE's tokens, and for the records of each far peer that this PE answers. */
+static size_t result_rows(const struct ep_shape *shape)
+{
+    return shape->low_results * (shape->one_copy ? 1 + (size_t)shape->far : 1);
+}
+
 /* What near PEs write here: words and flags, which begin as zeros, and then rows. */
 static void place_flags(struct ep_shape *shape, struct room *room, int parity)
 {
-    size_t near = (size_t)shape->near, tokens = (size_t)shape->tokens, pieces = (size_t)shape->pieces;
+    size_t n = (size_t)shape->n, tokens = (size_t)shape->tokens, pieces = (size_t)shape->pieces;
+    size_t flags = (size_t)shape->low_sources * tokens * (pieces + 1);
 
-    shape->low_words[parity] = room_take(room, near * ((size_t)shape->mine + 1), sizeof(uint64_t));
-    shape->low_begun[parity] = room_take(room, near, sizeof(uint64_t));
-    shape->low_flags[parity] = room_take(room, near * tokens * (pieces + 1), sizeof(uint64_t));
-    shape->low_sum_flags[parity] = room_take(room, shape->low_results * pieces, sizeof(uint64_t));
-    shape->low_weights[parity] = room_take(room, near * tokens * shape->topk, sizeof(uint64_t));
+    shape->low_words[parity] = room_take(room, n * ((size_t)shape->mine + 1), sizeof(uint64_t));
+    shape->low_begun[parity] = room_take(room, (size_t)shape->near, sizeof(uint64_t));
+    shape->low_flags[parity] = room_take(room, flags, sizeof(uint64_t));
+    shape->low_sum_flags[parity] = room_take(room, result_rows(shape) * pieces, sizeof(uint64_t));
+    shape->low_weights[parity] = room_take(room, n * tokens * shape->topk, sizeof(uint64_t));
 }
 
 static void place_rows(struct ep_shape *shape, struct room *room, int parity)
 {
-    shape->low_slots[parity] = room_take(room, (size_t)shape->near * shape->tokens, shape->low_slot);
-    shape->low_sums[parity] = room_take(room, shape->low_results, (size_t)shape->hidden * 2);
+    shape->low_slots[parity] = room_take(room, (size_t)shape->low_sources * shape->tokens, shape->low_slot);
+    shape->low_sums[parity] = room_take(room, result_rows(shape), (size_t)shape->hidden * 2);
 }
 
 /* What this PE alone uses during a call. */
@@ -191,6 +199,17 @@ static void place_counters(struct ep_shape *shape, struct room *room)
     shape->counters = room->counters;
 }
 
+/* Of one with far peers: a part and its results each way, and weights that come late. */
+static void place_far(struct ep_shape *shape, struct room *room)
+{
+    place_images(shape, room);
+    shape->far_metas = room_take(room, (size_t)shape->far * shape->tokens, shape->low_meta);
+    shape->c_far = room_count(room, shape->far * shape->slots);
+    shape->c_result = room_count(room, shape->far * shape->slots);
+    shape->c_weights = room_count(room, shape->far);
+    shape->counters = room->counters;
+}
+
 /* Of an instance that pushes. */
 static void place_pushed(struct ep_shape *shape, struct room *room)
 {
@@ -200,8 +219,11 @@ static void place_pushed(struct ep_shape *shape, struct room *room)
     shape->zeros = room->bytes;
     for (int parity = 0; parity < 2; parity++)
         place_rows(shape, room, parity);
+    if (shape->far)
+        place_far(shape, room);
     shape->handle = room->bytes;
-    shape->kept = ep_align(ep_low_kept_in(shape, 0, shape->near, 0) - shape->handle, EP_ALIGN);
+    shape->kept =
+        ep_align(ep_low_kept_records(shape, 0) + shape->far * sizeof(int32_t) - shape->handle, EP_ALIGN);
 }
 
 /* Of one whose near PEs pull. */

@@ -22,7 +22,11 @@ extern "C" {
 typedef struct shmemx_ep *shmemx_ep_t;
 
 /* Modes. */
-#define SHMEMX_EP_LOW_LATENCY 0 /* decode: received rows packed by local expert, then source PE, then token */
+/*
+ * Decode: received rows packed by local expert, then source PE, then token. With several hosts and rows in memory of the
+ * host, PEs of this host come first.
+ */
+#define SHMEMX_EP_LOW_LATENCY 0
 #define SHMEMX_EP_HIGH_THROUGHPUT \
     1 /* prefill, training: one received row a token, by source PE, then token */
 
@@ -52,7 +56,7 @@ typedef struct {
     int blocks; /* of a kernel, one for each SM that a call takes (0: what fits, at most 24; in low latency on
                      one host 128) */
     int topk_bits; /* 64: topk and row_topk of dispatches are int64_t (0: 32, int32_t) */
-    int exact; /* low latency on one host: 1: sums are in the order of the top-k, and only results are rounded */
+    int exact;     /* low latency: 1: sums are in the order of the top-k, as shmemx_ep_combine says */
     int unused[17];
 } shmemx_ep_config_t;
 
@@ -147,8 +151,11 @@ int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call);
 /*
  * A combine. In low latency y has a row for each received one, and y * weight is added over a token's experts; else y
  * has the sums over this PE's experts, and they are added over PEs, and so is each column of y_weights. Sums are FP32,
- * in the order of the top-k; between hosts a row is the sum of one host (one copy) or PE (direct), rounded to BF16. Low
- * latency on one host: each PE's sum is rounded to BF16, and PEs are added in their order, unless config.exact.
+ * in the order of the top-k; between hosts a row is the sum of one host (one copy) or PE (direct), rounded to BF16.
+ *
+ * Low latency: each PE's sum is rounded to BF16, and PEs are added in their order; with one copy the PEs of another host
+ * first, and their sum is rounded. With config.exact, and between hosts with rows in memory of the GPU, PEs' sums are
+ * not rounded, and what the first paragraph says holds.
  *
  * Low latency: the weights are those of the dispatch, or `weights`, which all PEs give or none; with them all PEs make
  * both halves at once, or none does. On one host a sending half waits for nobody. Else weights go to other hosts first,
@@ -176,10 +183,10 @@ int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call);
 #define SHMEMX_EP_BUFFER_Y 1 /* for y */
 
 /*
- * Return a buffer for x or y. Local. In low latency on one host no rows are copied first, wherever they are: there is
- * one of each, memory like any other, made when it is first asked for. Else there are two of each, that come in turn;
- * one may be written from the end of the call after the one that it was given to. So a CUDA graph that has such calls
- * has an even number of them.
+ * Return a buffer for x or y. Local. In low latency on one host, or with rows in memory of the host, no rows are copied
+ * first, wherever they are: there is one of each, memory like any other, made when it is first asked for. Else there are
+ * two of each, that come in turn; one may be written from the end of the call after the one that it was given to. So a
+ * CUDA graph that has such calls has an even number of them.
  */
 void *shmemx_ep_buffer(shmemx_ep_t ep, int which);
 

@@ -60,12 +60,15 @@ static size_t word(const struct sim_reflection *reflection, size_t off)
     return off;
 }
 
-/* Whether the word at that offset of an image is the number of an expert. */
+/*
+ * Whether the word at that offset of an image is the number of an expert. Low latency counts them from the first one
+ * behind the far peer on, alike for all.
+ */
 static bool is_expert(const struct ep_shape *shape, size_t at)
 {
     size_t in_record = at < shape->head ? 0 : (at - shape->head) % shape->record;
 
-    return in_record >= sizeof(struct ep_meta) && in_record < shape->meta &&
+    return !shape->pushes && in_record >= sizeof(struct ep_meta) && in_record < shape->meta &&
            (in_record - sizeof(struct ep_meta)) % sizeof(struct ep_entry) == 0;
 }
 

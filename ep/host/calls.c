@@ -3,6 +3,11 @@
 #include "ep/low/calls.h"
 #include "ep/steps/combine.h"
 
+bool ep_pushes_far(const shmemx_ep_config_t *config)
+{
+    return !config->device;
+}
+
 static struct ep_run host_run(struct shmemx_ep *ep)
 {
     struct ep_run run = {ep->shape, ep->arena, ep->near_arena, ep->pes,  ep->counters,

@@ -54,18 +54,21 @@ void ep_sum(const struct ep_run *run, void *out, int piece, int pieces, int n, e
 static void add_group(const struct ep_term *terms, const int *groups, int n, int group, int first,
                       int columns, float *total)
 {
-    float sum[COLUMNS] = {0.0f};
+    float sum[COLUMNS];
     uint16_t row[COLUMNS];
     int any = 0;
 
-    for (int k = 0; k < n; k++)
-        if (terms[k].row && groups[k] == group) {
-            wsh_ep_add_weighted(sum, terms[k].weight, (const uint16_t *)terms[k].row + first, columns);
-            any = 1;
-        }
+    for (int k = 0; k < n; k++) {
+        if (!terms[k].row || groups[k] != group)
+            continue;
+        if (!any++)
+            memset(sum, 0, sizeof sum);
+        wsh_ep_add_weighted(sum, terms[k].weight, (const uint16_t *)terms[k].row + first, columns);
+    }
+    if (!any)
+        return;
     wsh_ep_round_row(sum, columns, row);
-    if (any)
-        wsh_ep_add_row(total, row, columns);
+    wsh_ep_add_row(total, row, columns);
 }
 
 void ep_sum_grouped(const struct ep_run *run, void *out, int first, int columns, int n, ep_term_fn *term,
@@ -81,7 +84,7 @@ void ep_sum_grouped(const struct ep_run *run, void *out, int first, int columns,
     for (; first < end; first += COLUMNS) {
         float total[COLUMNS] = {0.0f};
 
-        for (int pe = 0; pe < run->shape.near; pe++)
+        for (int pe = 0; pe < run->shape.n; pe++)
             add_group(terms, groups, n, pe, first, least(end - first, COLUMNS), total);
         wsh_ep_round_row(total, least(end - first, COLUMNS), (uint16_t *)out + first);
     }

@@ -63,6 +63,7 @@ enum { EP_LANES = 1 };
 /* Of low latency among near PEs. */
 #define ep_group_memory(run) ((run)->group)
 #define ep_is_first_group(run) 1
+#define ep_low_far(run) ((run)->shape.far)
 #define ep_near_base(run, near) ((run)->near_arena[near])
 #define ep_low_last(run) 1
 #define ep_low_publish(run, handle) ((void)(run), (void)(handle))
@@ -108,6 +109,8 @@ EP_STEP void ep_raise(const struct ep_run *run, int n, ep_raised_fn *flag, const
 }
 
 void ep_await(const struct ep_run *run, int phase, int first, int count, ep_value_fn *value, const void *arg);
+/* The same of counter `first` + i alone, of a family that begins at `first`. */
+void ep_await_one(const struct ep_run *run, int phase, int first, int i, uint64_t value);
 void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t found, int found_part);
 void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, void *metas, int32_t *counts,
              int32_t *rows);

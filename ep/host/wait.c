@@ -15,6 +15,19 @@ void ep_await(const struct ep_run *run, int phase, int first, int count, ep_valu
     __atomic_store_n(&at->kind, 0, __ATOMIC_RELAXED);
 }
 
+void ep_await_one(const struct ep_run *run, int phase, int first, int i, uint64_t value)
+{
+    struct ep_phase *at = run->phase;
+
+    if (shmemx_counter_fetch(run->counters[first + i]) >= value)
+        return;
+    for (int j = 0; j < run->shape.counters; j++)
+        __atomic_store_n(&at->needs[j], j == i ? value : 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&at->kind, 1 + phase, __ATOMIC_RELEASE);
+    shmemx_counter_wait_until(run->counters[first + i], value);
+    __atomic_store_n(&at->kind, 0, __ATOMIC_RELAXED);
+}
+
 void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t found, int found_part)
 {
     const struct ep_wrong_part wrong = {run->pes[pe], part, found_part, 1, call, found};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Low latency among near PEs: the numbers of a call, and where things are. What a PE writes into another's memory lies
+ * Low latency: the numbers of a call, and where things are. What a PE writes into another's memory lies
  * there twice, by the parity of the call: before it writes for call c, it has seen that PE's word of call c - 1 of the
  * same kind, and so that PE has ended call c - 2 (docs/design/expert-parallelism.md).
  */
@@ -104,11 +104,11 @@ EP_STEP struct ep_low_meta *ep_low_in(const struct ep_run *run, int handle, int 
     return (struct ep_low_meta *)(run->arena + ep_low_kept_in(&run->shape, handle, source, slot));
 }
 
-/* What a handle keeps of this PE's token: arrays of topk. */
+/* What a handle keeps of this PE's token: arrays of topk; records with far peers alone. */
 struct ep_low_own {
     int32_t *experts;
     float *weights;
-    int32_t *pes;
+    int32_t *targets, *records;
 };
 
 EP_STEP struct ep_low_own ep_low_own(const struct ep_run *run, int handle, int token)
@@ -118,19 +118,68 @@ EP_STEP struct ep_low_own ep_low_own(const struct ep_run *run, int handle, int t
 
     own.experts = (int32_t *)at;
     own.weights = (float *)at + run->shape.topk;
-    own.pes = (int32_t *)at + 2 * run->shape.topk;
+    own.targets = (int32_t *)at + 2 * run->shape.topk;
+    own.records = own.targets + run->shape.topk;
     return own;
 }
 
-/* The near PE, by its number on this host, of an expert that there is. */
-EP_STEP int ep_low_near_of(const struct ep_run *run, int expert)
+/* Whom rows for an expert that there is are sent to. */
+EP_STEP int ep_low_target(const struct ep_run *run, int expert)
 {
-    return ep_divide(expert, run->shape.by_mine) - run->shape.host * run->shape.near;
+    const struct ep_shape *shape = &run->shape;
+    int pe = ep_divide(expert, shape->by_mine), near = pe - shape->host * shape->near;
+
+    if (!ep_low_far(run) || (uint32_t)near < (uint32_t)shape->near)
+        return near;
+    return shape->near + ep_far_of(shape, pe);
+}
+
+EP_STEP int ep_low_targets(const struct ep_run *run)
+{
+    return run->shape.near + ep_low_far(run);
 }
 
 EP_STEP int ep_low_world(const struct ep_run *run, int near)
 {
     return run->shape.host * run->shape.near + near;
+}
+
+/* Targets are added in the order of their PEs. */
+EP_STEP int ep_low_target_pe(const struct ep_run *run, int target)
+{
+    if (ep_low_far(run) && target >= run->shape.near)
+        return ep_far_pe(&run->shape, target - run->shape.near);
+    return ep_low_world(run, target);
+}
+
+/* The number of a source among PEs. */
+EP_STEP int ep_low_source_pe(const struct ep_run *run, int source)
+{
+    int first = run->shape.host * run->shape.near, far = source - run->shape.near;
+
+    if (!ep_low_far(run) || far < 0)
+        return first + source;
+    return far < first ? far : source;
+}
+
+/* The same of a PE of another host as a source. */
+EP_STEP int ep_low_far_source(const struct ep_run *run, int pe)
+{
+    return pe < run->shape.host * run->shape.near ? pe + run->shape.near : pe;
+}
+
+/* The near PE that stores a source's words, flags and rows: itself, or who hands on what comes from its host. */
+EP_STEP int ep_low_from(const struct ep_run *run, int source)
+{
+    if (!ep_low_far(run) || source < run->shape.near)
+        return source;
+    return run->shape.one_copy ? ep_low_source_pe(run, source) % run->shape.near : run->shape.local;
+}
+
+/* Whether rows of a source lie in this PE's own windows. */
+EP_STEP int ep_low_in_window(const struct ep_run *run, int source)
+{
+    return ep_low_far(run) && source >= run->shape.near && ep_low_from(run, source) == run->shape.local;
 }
 
 /* Waits for a word of a near PE; `waits`, unless NULL, has the time added. */

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The halves of calls of low latency among near PEs. A call has no barrier of all workers. */
+/* The halves of calls of low latency. A call has no barrier of all workers. */
 #ifndef WSH_EP_LOW_CALLS_H
 #define WSH_EP_LOW_CALLS_H
 
 #include "ep/low/sum.h"
+
+/* By one lane, at the end. */
+EP_STEP void ep_low_received(const struct ep_run *run, const struct ep_low_call *call)
+{
+    run->state->received = call->number;
+    if (ep_low_far(run))
+        run->state->come[call->parity]++;
+}
 
 EP_STEP void ep_low_dispatch(const struct ep_run *run, const shmemx_ep_dispatch_t *args, int halves)
 {
@@ -24,7 +32,15 @@ EP_STEP void ep_low_dispatch(const struct ep_run *run, const shmemx_ep_dispatch_
     if (sends)
         state->dispatches = call.number;
     if (receives)
-        state->received = call.number;
+        ep_low_received(run, &call);
+}
+
+/* By one lane, at the end. */
+EP_STEP void ep_low_combined(const struct ep_run *run, const struct ep_low_call *call)
+{
+    run->state->combined = call->number;
+    if (ep_low_far(run))
+        run->state->back[call->parity]++;
 }
 
 EP_STEP void ep_low_combine(const struct ep_run *run, const shmemx_ep_combine_t *args, int halves)
@@ -47,7 +63,7 @@ EP_STEP void ep_low_combine(const struct ep_run *run, const shmemx_ep_combine_t 
     if (sends)
         state->combines = call.number;
     if (receives)
-        state->combined = call.number;
+        ep_low_combined(run, &call);
 }
 
 #endif

@@ -3,14 +3,14 @@
 #ifndef WSH_EP_LOW_EXPAND_H
 #define WSH_EP_LOW_EXPAND_H
 
-#include "ep/low/send.h"
+#include "ep/low/forward.h"
 
 /* Of all sources, in memory of each group. */
 struct ep_low_numbers {
-    int32_t *first;        /* [near + 1][mine]: where rows of a source begin; at last the sums */
-    int32_t *rows;         /* [near]: distinct ones of a source */
-    int32_t *tokens;       /* [near]: of a source */
-    int32_t *shift, *each; /* [near]: of pieces of a source's rows; columns of each */
+    int32_t *first;        /* [n + 1][mine]: where rows of a source begin; at last the sums */
+    int32_t *rows;         /* [n]: distinct ones of a source */
+    int32_t *tokens;       /* [n]: of a source */
+    int32_t *shift, *each; /* [n]: of pieces of a source's rows; columns of each */
 };
 
 EP_STEP struct ep_low_numbers ep_low_numbers_of(const struct ep_run *run)
@@ -18,79 +18,82 @@ EP_STEP struct ep_low_numbers ep_low_numbers_of(const struct ep_run *run)
     struct ep_low_numbers numbers;
 
     numbers.first = ep_low_numbers(run);
-    numbers.rows = numbers.first + (run->shape.near + 1) * run->shape.mine;
-    numbers.tokens = numbers.rows + run->shape.near;
-    numbers.shift = numbers.tokens + run->shape.near;
-    numbers.each = numbers.shift + run->shape.near;
+    numbers.rows = numbers.first + (run->shape.n + 1) * run->shape.mine;
+    numbers.tokens = numbers.rows + run->shape.n;
+    numbers.shift = numbers.tokens + run->shape.n;
+    numbers.each = numbers.shift + run->shape.n;
     return numbers;
 }
 
 /* Ends the job where a source says what cannot be. */
-EP_STEP void ep_low_check(const struct ep_run *run, const struct ep_low_call *call, int near, int bad)
+EP_STEP void ep_low_check(const struct ep_run *run, const struct ep_low_call *call, int source, int bad)
 {
     if (bad)
-        ep_fault(run, ep_low_world(run, near), (int64_t)call->number, 0, (int64_t)call->number, 0);
+        ep_fault(run, ep_low_source_pe(run, source), (int64_t)call->number, 0, (int64_t)call->number, 0);
 }
 
-EP_STEP void ep_low_note_source(const struct ep_run *run, const struct ep_low_numbers *numbers, int near,
+EP_STEP void ep_low_note_source(const struct ep_run *run, const struct ep_low_numbers *numbers, int source,
                                 int tokens, int rows)
 {
-    numbers->tokens[near] = tokens;
-    numbers->rows[near] = rows;
-    numbers->shift[near] = ep_low_shift(&run->shape, tokens);
-    numbers->each[near] = ep_low_each(&run->shape, numbers->shift[near]);
+    numbers->tokens[source] = tokens;
+    numbers->rows[source] = rows;
+    numbers->shift[source] = ep_low_shift(&run->shape, tokens);
+    numbers->each[source] = ep_low_each(&run->shape, numbers->shift[source]);
 }
 
-/* Pieces of all sources' rows. */
-EP_STEP int ep_low_items(const struct ep_run *run, const struct ep_low_numbers *numbers)
+/* Pieces of the rows of sources from `first` to `end` - 1. */
+EP_STEP int ep_low_items(const struct ep_low_numbers *numbers, int first, int end)
 {
     int items = 0;
 
-    for (int near = 0; near < run->shape.near; near++)
-        items += numbers->rows[near] << numbers->shift[near];
+    for (int source = first; source < end; source++)
+        items += numbers->rows[source] << numbers->shift[source];
     return items;
 }
 
 /* The source, slot and piece of one of them. */
-EP_STEP void ep_low_find(const struct ep_low_numbers *numbers, int item, int *source, int *slot, int *piece)
+EP_STEP void ep_low_find(const struct ep_low_numbers *numbers, int item, int first, int *source, int *slot,
+                         int *piece)
 {
-    int near = 0, shift;
+    int from = first, shift;
 
-    for (; item >= numbers->rows[near] << numbers->shift[near]; near++)
-        item -= numbers->rows[near] << numbers->shift[near];
-    shift = numbers->shift[near];
-    *source = near;
+    for (; item >= numbers->rows[from] << numbers->shift[from]; from++)
+        item -= numbers->rows[from] << numbers->shift[from];
+    shift = numbers->shift[from];
+    *source = from;
     *slot = item >> shift;
     *piece = item - (*slot << shift);
 }
 
 /* `waits`: of the caller, or NULL. */
 EP_STEP void ep_low_take_word(const struct ep_run *run, const struct ep_low_call *call,
-                              const struct ep_low_numbers *numbers, int near, int at, int64_t *waits)
+                              const struct ep_low_numbers *numbers, int source, int at, int64_t *waits)
 {
     const struct ep_shape *shape = &run->shape;
     const uint64_t *word = (const uint64_t *)(run->arena + shape->low_words[call->parity]) +
-                           (size_t)near * (shape->mine + 1) + at;
-    uint32_t number =
-        ep_low_await(run, EP_PHASE_COUNTS, near, word, call->word, at < shape->mine ? NULL : waits);
+                           (size_t)source * (shape->mine + 1) + at;
+    uint32_t number = ep_low_await(run, EP_PHASE_COUNTS, ep_low_from(run, source), word, call->word,
+                                   at < shape->mine ? NULL : waits);
 
     if (at < shape->mine) {
-        numbers->first[near * shape->mine + at] = (int32_t)number;
-        ep_low_check(run, call, near, number > (uint32_t)shape->tokens);
+        numbers->first[source * shape->mine + at] = (int32_t)number;
+        ep_low_check(run, call, source, number > (uint32_t)shape->tokens);
         return;
     }
-    ep_low_note_source(run, numbers, near, (int)(number >> 12), (int)(number & 0xfff));
-    ep_low_check(run, call, near, number >> 12 > (uint32_t)shape->tokens || (number & 0xfff) > number >> 12);
+    ep_low_note_source(run, numbers, source, (int)(number >> 12), (int)(number & 0xfff));
+    ep_low_check(run, call, source,
+                 number >> 12 > (uint32_t)shape->tokens || (number & 0xfff) > number >> 12);
 }
 
-/* All workers of a group: waits for the words of all near PEs. */
-EP_STEP void ep_low_count(const struct ep_run *run, const struct ep_low_call *call, int64_t *waits)
+/* All workers of a group: waits for the words of so many sources, and adds up where their rows begin. */
+EP_STEP void ep_low_count(const struct ep_run *run, const struct ep_low_call *call, int sources,
+                          int64_t *waits)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_low_numbers numbers = ep_low_numbers_of(run);
     int each = shape->mine + 1;
 
-    EP_BY_GROUP(run, i, shape->near * each)
+    EP_BY_GROUP(run, i, sources * each)
     {
         ep_low_take_word(run, call, &numbers, i / each, shape->mine - i % each,
                          ep_is_first_group(run) ? waits : NULL);
@@ -100,8 +103,8 @@ EP_STEP void ep_low_count(const struct ep_run *run, const struct ep_low_call *ca
     {
         int32_t sum = 0;
 
-        for (int near = 0; near <= shape->near; near++) {
-            int32_t *at = &numbers.first[near * shape->mine + i], rows = near < shape->near ? *at : 0;
+        for (int source = 0; source <= sources; source++) {
+            int32_t *at = &numbers.first[source * shape->mine + i], rows = source < sources ? *at : 0;
 
             *at = sum;
             sum += rows;
@@ -115,7 +118,7 @@ EP_STEP void ep_low_range_out(const struct ep_run *run, const shmemx_ep_dispatch
                               const int32_t *first, int i)
 {
     const struct ep_shape *shape = &run->shape;
-    int source = i / shape->mine, at = i % shape->mine * shape->near + source;
+    int source = i / shape->mine, at = i % shape->mine * shape->n + ep_low_source_pe(run, source);
     int rows = first[i + shape->mine] - first[i];
 
     if (args->sources) {
@@ -140,13 +143,13 @@ EP_STEP void ep_low_keep_sources(const struct ep_run *run, const struct ep_low_c
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_low_source *sources = ep_low_sources(run, call->handle);
-    const int32_t *sums = numbers->first + shape->near * shape->mine;
+    const int32_t *sums = numbers->first + shape->n * shape->mine;
     struct ep_kept *kept = ep_low_kept(run, call->handle);
     int rows = 0;
 
-    for (int near = 0; near < shape->near; near++) {
-        sources[near].rows = numbers->rows[near];
-        sources[near].tokens = numbers->tokens[near];
+    for (int source = 0; source < shape->n; source++) {
+        sources[source].rows = numbers->rows[source];
+        sources[source].tokens = numbers->tokens[source];
     }
     for (int expert = 0; expert < shape->mine; expert++)
         rows = sums[expert] > rows ? sums[expert] : rows;
@@ -162,15 +165,15 @@ EP_STEP void ep_low_count_out(const struct ep_run *run, const struct ep_low_call
     struct ep_low_numbers numbers = ep_low_numbers_of(run);
     int32_t *kept = (int32_t *)(run->arena + ep_kept_first(shape, call->handle));
 
-    EP_BY_GROUP(run, i, (shape->near + 1) * shape->mine + 1)
+    EP_BY_GROUP(run, i, (shape->n + 1) * shape->mine + 1)
     {
-        if (i < shape->near * shape->mine)
+        if (i < shape->n * shape->mine)
             ep_low_range_out(run, args, numbers.first, i);
-        else if (i < (shape->near + 1) * shape->mine)
-            ep_low_sum_out(args, numbers.first + shape->near * shape->mine, i - shape->near * shape->mine);
+        else if (i < (shape->n + 1) * shape->mine)
+            ep_low_sum_out(args, numbers.first + shape->n * shape->mine, i - shape->n * shape->mine);
         else
             ep_low_keep_sources(run, call, &numbers);
-        if (i < (shape->near + 1) * shape->mine)
+        if (i < (shape->n + 1) * shape->mine)
             kept[i] = numbers.first[i];
     }
     ep_low_publish(run, call->handle);
@@ -181,6 +184,7 @@ struct ep_low_come {
     const struct ep_low_call *call;
     const struct ep_low_numbers *numbers;
     const struct ep_low_meta *meta;
+    const char *row;
     int source, slot, piece;
     char *base, *scales; /* of the caller's rows and scales, from the piece on */
 };
@@ -190,7 +194,7 @@ EP_STEP const uint64_t *ep_low_come_flag(const struct ep_run *run, const void *a
 {
     const struct ep_low_come *come = (const struct ep_low_come *)arg;
 
-    *near = come->source;
+    *near = ep_low_from(run, come->source);
     return ep_low_flag(run, run->arena, come->call->parity, come->source, come->slot,
                        i ? come->piece : run->shape.pieces);
 }
@@ -238,9 +242,10 @@ EP_STEP uint32_t ep_low_scale_word(const float *scales, int i, int packed)
 
 /* All scales of a row by the steps that the caller gives. */
 EP_STEP void ep_low_step_scales(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
-                                const struct ep_low_come *come, const float *scales)
+                                const struct ep_low_come *come)
 {
     const struct ep_shape *shape = &run->shape;
+    const float *scales = (const float *)(come->row - ep_low_scales(shape));
     int elements = shape->hidden / EP_GROUP / (args->scales_packed ? 4 : 1);
 
     EP_BY_LANES(run, i, elements * shape->topk)
@@ -262,6 +267,9 @@ EP_STEP void ep_low_keep_row(const struct ep_run *run, const shmemx_ep_dispatch_
 
     ep_low_check(run, come->call, come->source,
                  (uint32_t)come->meta->token >= (uint32_t)come->numbers->tokens[come->source]);
+    if (ep_low_far(run) && come->source >= run->shape.near)
+        ep_low_check(run, come->call, come->source,
+                     (uint32_t)come->meta->record >= (uint32_t)run->shape.tokens);
     EP_BY_LANES(run, k, run->shape.topk)
     {
         int64_t row = ep_low_row(run, come, k);
@@ -270,9 +278,28 @@ EP_STEP void ep_low_keep_row(const struct ep_run *run, const shmemx_ep_dispatch_
         kept->entry[k].weight = come->meta->entry[k].weight;
         if (k == 0)
             kept->token = come->meta->token;
+        if (k == 0 && ep_low_far(run))
+            kept->record = come->meta->record;
         if (row >= 0 && args->row_sources)
             args->row_sources[row] = come->meta->token;
     }
+}
+
+/* Where its meta and its row are: in the slot, or of a row in a window in this PE's own notes and there. */
+EP_STEP void ep_low_locate(const struct ep_run *run, struct ep_low_come *come)
+{
+    const struct ep_shape *shape = &run->shape;
+    const char *slot = ep_low_slot(run, run->arena, come->call->parity, come->source, come->slot);
+    int far;
+
+    come->meta = (const struct ep_low_meta *)slot;
+    come->row = slot + shape->low_head;
+    if (!ep_low_in_window(run, come->source))
+        return;
+    far = ep_far_of(shape, ep_low_source_pe(run, come->source));
+    come->meta = ep_low_window_meta(run, far, come->slot);
+    come->row = run->arena + ep_slot_image(shape, shape->window_in, far, come->call->parity) + shape->head +
+                (size_t)come->meta->record * shape->record + shape->far_head;
 }
 
 EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
@@ -280,14 +307,14 @@ EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatc
 {
     const struct ep_shape *shape = &run->shape;
     int bytes = ep_low_column_bytes(run), scaled = shape->scales && !args->scales_row_step;
-    const char *slot = ep_low_slot(run, run->arena, come->call->parity, come->source, come->slot);
 
-    come->meta = (const struct ep_low_meta *)slot;
+    ep_low_locate(run, come);
     come->base = (char *)args->rows + (size_t)first * bytes;
     come->scales = (char *)args->row_scales + first / EP_GROUP * 4;
-    ep_flags_await(run, EP_PHASE_ROWS, 2, ep_low_come_flag, come, come->call->number);
-    ep_copy_to_each(run, slot + shape->low_head + (size_t)first * bytes, columns * bytes,
-                    scaled ? (const float *)(slot + shape->low_meta) + first / EP_GROUP : NULL,
+    if (!ep_low_in_window(run, come->source))
+        ep_flags_await(run, EP_PHASE_ROWS, 2, ep_low_come_flag, come, come->call->number);
+    ep_copy_to_each(run, come->row + (size_t)first * bytes, columns * bytes,
+                    scaled ? (const float *)(come->row - ep_low_scales(shape)) + first / EP_GROUP : NULL,
                     columns / EP_GROUP, shape->topk, ep_low_place, ep_low_scales_place, come);
     if (come->piece == 0)
         ep_low_keep_row(run, args, come);
@@ -298,33 +325,31 @@ EP_STEP const uint64_t *ep_low_all_flags(const struct ep_run *run, const void *a
 {
     const struct ep_low_come *come = (const struct ep_low_come *)arg;
 
-    *near = come->source;
+    *near = ep_low_from(run, come->source);
     return ep_low_flag(run, run->arena, come->call->parity, come->source, come->slot, i);
 }
 
 EP_STEP void ep_low_take_stepped(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                                  struct ep_low_come *come)
 {
-    const char *slot = ep_low_slot(run, run->arena, come->call->parity, come->source, come->slot);
-
-    for (int piece = 0; piece < come->piece; piece += EP_LANES)
+    for (int piece = 0; piece < come->piece && !ep_low_in_window(run, come->source); piece += EP_LANES)
         ep_flags_await(run, EP_PHASE_ROWS, ep_low_least(come->piece - piece, EP_LANES), ep_low_all_flags,
                        come, come->call->number);
-    ep_low_step_scales(run, args, come, (const float *)(slot + run->shape.low_meta));
+    ep_low_step_scales(run, args, come);
 }
 
-/* The last workers begin: with few tokens the first ones are those that send. */
+/* Rows of sources from `from` to `end` - 1. The last workers begin: with few tokens the first ones are those that send. */
 EP_STEP void ep_low_expand(const struct ep_run *run, const struct ep_low_call *call,
-                           const shmemx_ep_dispatch_t *args)
+                           const shmemx_ep_dispatch_t *args, int from, int end)
 {
     struct ep_low_numbers numbers = ep_low_numbers_of(run);
-    struct ep_low_come come = {call, &numbers, NULL, 0, 0, 0, NULL, NULL};
-    int items = ep_low_items(run, &numbers);
+    struct ep_low_come come = {call, &numbers, NULL, NULL, 0, 0, 0, NULL, NULL};
+    int items = ep_low_items(&numbers, from, end);
 
     for (int i = ep_workers(run) - 1 - ep_worker(run); i < items; i += ep_workers(run)) {
         int first, columns;
 
-        ep_low_find(&numbers, i, &come.source, &come.slot, &come.piece);
+        ep_low_find(&numbers, i, from, &come.source, &come.slot, &come.piece);
         columns = ep_low_columns(run, come.piece, numbers.each[come.source], &first);
         if (columns > 0)
             ep_low_take_piece(run, args, &come, first, columns);
@@ -336,12 +361,19 @@ EP_STEP void ep_low_expand(const struct ep_run *run, const struct ep_low_call *c
 EP_STEP void ep_low_receive(const struct ep_run *run, const struct ep_low_call *call,
                             const shmemx_ep_dispatch_t *args)
 {
-    ep_low_count(run, call, args->waits);
+    int near = run->shape.near, all = run->shape.n;
+
+    ep_low_count(run, call, near, args->waits);
     EP_CLOCK(run, 4);
+    if (ep_low_far(run)) {
+        ep_low_expand(run, call, args, 0, near);
+        ep_low_hand_on(run, call);
+        ep_low_count(run, call, all, NULL);
+    }
     if (ep_is_first_group(run))
         ep_low_count_out(run, call, args);
     EP_CLOCK(run, 5);
-    ep_low_expand(run, call, args);
+    ep_low_expand(run, call, args, ep_low_far(run) ? near : 0, all);
 }
 
 #endif

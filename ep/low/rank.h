@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which of this PE's tokens go where, as bit sets in memory of each group: a row of bits, one for each token, for each
- * expert and each near PE. How many tokens have it before a token is counted by words once, and then read: the place
+ * expert and each target. How many tokens have it before a token is counted by words once, and then read: the place
  * of a token among those that have an expert, and its slot among those that go to a PE. Every group computes all of it.
  */
 #ifndef WSH_EP_LOW_RANK_H
@@ -11,26 +11,31 @@
 
 enum { EP_LOW_NONE = 0xffff, EP_LOW_AGAIN = 0x8000 };
 
-/* Rows 0 to experts - 1 are of experts, the next ones of near PEs. */
+/* Rows 0 to experts - 1 are of experts, the next ones of targets. */
 struct ep_low_rank {
-    uint32_t *bits;   /* [rows][words] */
-    uint16_t *before; /* [rows][words]: bits in the words before */
-    uint16_t *topk;   /* [tokens][topk] experts, EP_LOW_NONE: none */
-    uint16_t *pes;    /* the same of near PEs, with EP_LOW_AGAIN where a choice before has the same */
+    uint32_t *bits;    /* [rows][words] */
+    uint16_t *before;  /* [rows][words]: bits in the words before */
+    uint16_t *topk;    /* [tokens][topk] experts, EP_LOW_NONE: none */
+    uint16_t *targets; /* the same of targets, with EP_LOW_AGAIN where a choice before has the same */
     int words;
 };
+
+EP_STEP int ep_low_rank_rows(const struct ep_run *run)
+{
+    return run->shape.experts + ep_low_targets(run);
+}
 
 EP_STEP struct ep_low_rank ep_low_rank_of(const struct ep_run *run, int tokens)
 {
     const struct ep_shape *shape = &run->shape;
-    int rows = shape->experts + shape->near, most = (shape->tokens + 31) / 32;
+    int rows = ep_low_rank_rows(run), most = (shape->tokens + 31) / 32;
     struct ep_low_rank rank;
     char *memory = ep_group_memory(run);
 
     rank.bits = (uint32_t *)memory;
     rank.before = (uint16_t *)(rank.bits + (size_t)rows * most);
     rank.topk = (uint16_t *)(memory + ep_align((size_t)rows * most * 6, 16));
-    rank.pes = rank.topk + (size_t)shape->tokens * shape->topk;
+    rank.targets = rank.topk + (size_t)shape->tokens * shape->topk;
     rank.words = (tokens + 31) / 32;
     return rank;
 }
@@ -39,7 +44,7 @@ EP_STEP struct ep_low_rank ep_low_rank_of(const struct ep_run *run, int tokens)
 EP_STEP int32_t *ep_low_numbers(const struct ep_run *run)
 {
     const struct ep_shape *shape = &run->shape;
-    size_t rows = (size_t)shape->experts + shape->near, words = ((size_t)shape->tokens + 31) / 32;
+    size_t rows = (size_t)ep_low_rank_rows(run), words = ((size_t)shape->tokens + 31) / 32;
 
     return (int32_t *)(ep_group_memory(run) + ep_align(rows * words * 6, 16) +
                        ep_align((size_t)shape->tokens * shape->topk * 4, 16));
@@ -70,16 +75,16 @@ EP_STEP void ep_low_rank_set(const struct ep_low_rank *rank, int row, int token)
 EP_STEP void ep_low_rank_choice(const struct ep_run *run, const struct ep_low_rank *rank, int i, int token,
                                 int expert)
 {
-    int pe;
+    int target;
 
-    rank->topk[i] = rank->pes[i] = EP_LOW_NONE;
+    rank->topk[i] = rank->targets[i] = EP_LOW_NONE;
     if (expert < 0)
         return;
-    pe = ep_low_near_of(run, expert);
+    target = ep_low_target(run, expert);
     rank->topk[i] = (uint16_t)expert;
-    rank->pes[i] = (uint16_t)pe;
+    rank->targets[i] = (uint16_t)target;
     ep_low_rank_set(rank, expert, token);
-    ep_low_rank_set(rank, run->shape.experts + pe, token);
+    ep_low_rank_set(rank, run->shape.experts + target, token);
 }
 
 /* By one lane: sums of the words of a row. */
@@ -96,11 +101,11 @@ EP_STEP void ep_low_rank_row(const struct ep_low_rank *rank, int row)
 /* Others mark theirs meanwhile. */
 EP_STEP void ep_low_rank_again(const struct ep_low_rank *rank, int i, int k)
 {
-    uint16_t pe = rank->pes[i];
+    uint16_t target = rank->targets[i];
 
     for (int j = 1; j <= k; j++)
-        if (pe != EP_LOW_NONE && (rank->pes[i - j] & ~EP_LOW_AGAIN) == pe) {
-            rank->pes[i] = (uint16_t)(pe | EP_LOW_AGAIN);
+        if (target != EP_LOW_NONE && (rank->targets[i - j] & ~EP_LOW_AGAIN) == target) {
+            rank->targets[i] = (uint16_t)(target | EP_LOW_AGAIN);
             return;
         }
 }
@@ -111,7 +116,7 @@ EP_STEP void ep_low_rank_fill(const struct ep_run *run, const struct ep_low_call
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_low_rank rank = ep_low_rank_of(run, call->tokens);
-    int rows = shape->experts + shape->near;
+    int rows = ep_low_rank_rows(run);
 
     EP_BY_GROUP(run, i, rows * rank.words)
     {
@@ -152,20 +157,20 @@ EP_STEP int ep_low_total(const struct ep_low_rank *rank, int row)
     return rank->words ? rank->before[last] + ep_popc(rank->bits[last]) : 0;
 }
 
-/* The near PE of a token's choice k; -1: none. */
-EP_STEP int ep_low_pe(const struct ep_run *run, const struct ep_low_rank *rank, int token, int k)
+/* The target of a token's choice k; -1: none. */
+EP_STEP int ep_low_any_target(const struct ep_run *run, const struct ep_low_rank *rank, int token, int k)
 {
-    uint16_t pe = rank->pes[token * run->shape.topk + k];
+    uint16_t target = rank->targets[token * run->shape.topk + k];
 
-    return pe == EP_LOW_NONE ? -1 : pe & ~EP_LOW_AGAIN;
+    return target == EP_LOW_NONE ? -1 : target & ~EP_LOW_AGAIN;
 }
 
-/* The near PE that choice k is the token's first one for; -1: none. */
-EP_STEP int ep_low_first_pe(const struct ep_run *run, const struct ep_low_rank *rank, int token, int k)
+/* The target that choice k is the token's first one for; -1: none. */
+EP_STEP int ep_low_first_target(const struct ep_run *run, const struct ep_low_rank *rank, int token, int k)
 {
-    uint16_t pe = rank->pes[token * run->shape.topk + k];
+    uint16_t target = rank->targets[token * run->shape.topk + k];
 
-    return pe & EP_LOW_AGAIN ? -1 : pe;
+    return target & EP_LOW_AGAIN ? -1 : target;
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Combine's sending side. Reduced: this PE adds up its experts' rows of a token and pushes one row to the token's home.
- * Pushed one by one: each row to the home, which adds them up.
+ * Pushed one by one: each row to the home, which adds them up. What is for a far peer's token is pushed to the near PE
+ * that answers that far peer (answer.h).
  */
 #ifndef WSH_EP_LOW_RESULTS_H
 #define WSH_EP_LOW_RESULTS_H
@@ -47,10 +48,10 @@ EP_STEP void ep_low_give_weights(const struct ep_run *run, const struct ep_low_c
     {
         int token = i / columns, k = i % columns;
         int expert = ep_low_own(run, call->handle, token).experts[k];
+        int target = (uint32_t)expert < (uint32_t)shape->experts ? ep_low_target(run, expert) : shape->near;
 
-        if ((uint32_t)expert < (uint32_t)shape->experts)
-            ep_word_store(ep_low_weight(run, ep_near_base(run, ep_low_near_of(run, expert)), call->parity,
-                                        shape->local, token, k),
+        if (target < shape->near)
+            ep_word_store(ep_low_weight(run, ep_near_base(run, target), call->parity, shape->local, token, k),
                           (uint64_t)wsh_ep_bits(args->weights[i]) << 32 | call->word);
     }
 }
@@ -61,7 +62,9 @@ struct ep_low_result {
     const struct ep_low_meta *meta; /* kept */
     const char *y;
     int source, slot, piece, weighed, token;
-    int at; /* the row at the home */
+    int home;         /* the near PE that it is pushed to */
+    int place, first; /* of the token there, or of its record; where rows for such begin */
+    int at;           /* the row there */
 };
 
 EP_STEP struct ep_term ep_low_result_term(const struct ep_run *run, const void *arg, int k)
@@ -75,7 +78,7 @@ EP_STEP struct ep_term ep_low_result_term(const struct ep_run *run, const void *
     term.row = result->y + (size_t)row * run->shape.hidden * 2;
     if (result->weighed)
         term.weight = wsh_ep_float(ep_word_await(
-            run, EP_PHASE_WEIGHT, result->source,
+            run, EP_PHASE_WEIGHT, ep_low_from(run, result->source),
             ep_low_weight(run, run->arena, result->call->parity, result->source, result->token, k),
             result->call->word));
     return term;
@@ -86,7 +89,7 @@ EP_STEP uint64_t *ep_low_result_raised(const struct ep_run *run, const void *arg
     const struct ep_low_result *result = (const struct ep_low_result *)arg;
 
     (void)k;
-    return ep_low_result_flag(run, ep_near_base(run, result->source), result->call->parity, result->at,
+    return ep_low_result_flag(run, ep_near_base(run, result->home), result->call->parity, result->at,
                               result->piece);
 }
 
@@ -101,8 +104,8 @@ EP_STEP void ep_low_push_piece(const struct ep_run *run, struct ep_low_result *r
 
         if (row < EP_LOW_BEYOND || row == -1 || row >= shape->y_rows)
             continue;
-        result->at = result->token * shape->topk + k;
-        to = ep_low_result(run, ep_near_base(run, result->source), result->call->parity, result->at);
+        result->at = result->first + result->place * shape->topk + k;
+        to = ep_low_result(run, ep_near_base(run, result->home), result->call->parity, result->at);
         if (row == EP_LOW_BEYOND)
             ep_zero(to + (size_t)first * 2, (size_t)columns * 2);
         else
@@ -117,8 +120,8 @@ EP_STEP void ep_low_reduce_piece(const struct ep_run *run, struct ep_low_result 
 {
     const struct ep_shape *shape = &run->shape;
 
-    result->at = shape->local * shape->tokens + result->token;
-    ep_low_add(run, ep_low_result(run, ep_near_base(run, result->source), result->call->parity, result->at),
+    result->at = result->first + shape->local * shape->tokens + result->place;
+    ep_low_add(run, ep_low_result(run, ep_near_base(run, result->home), result->call->parity, result->at),
                first, columns, shape->topk, ep_low_result_term, result);
     ep_raise(run, 1, ep_low_result_raised, result, result->call->number);
 }
@@ -130,49 +133,54 @@ EP_STEP void ep_low_recall(const struct ep_run *run, const struct ep_low_call *c
     struct ep_low_numbers numbers = ep_low_numbers_of(run);
     const struct ep_low_source *sources = ep_low_sources(run, call->handle);
 
-    EP_BY_GROUP(run, near, shape->near)
+    EP_BY_GROUP(run, i, shape->n)
     {
-        int tokens = ep_low_least(sources[near].tokens, shape->tokens), rows = sources[near].rows;
+        int tokens = ep_low_least(sources[i].tokens, shape->tokens), rows = sources[i].rows;
 
         tokens = tokens < 0 ? 0 : tokens;
-        ep_low_note_source(run, &numbers, near, tokens, rows < 0 ? 0 : ep_low_least(rows, tokens));
+        ep_low_note_source(run, &numbers, i, tokens, rows < 0 ? 0 : ep_low_least(rows, tokens));
     }
     ep_sync_group(run);
 }
 
-EP_STEP void ep_low_send_results(const struct ep_run *run, const struct ep_low_call *call,
-                                 const shmemx_ep_combine_t *args)
+/* Who gets it, and where it is there. */
+EP_STEP void ep_low_address(const struct ep_run *run, struct ep_low_result *result)
 {
-    enum ep_low_form form = ep_low_form(run, args);
+    const struct ep_shape *shape = &run->shape;
+
+    result->token = result->place = ep_low_least(result->meta->token & INT32_MAX, shape->tokens - 1);
+    result->home = ep_low_from(run, result->source);
+    result->first = 0;
+    if (!ep_low_far(run) || result->source < shape->near)
+        return;
+    result->place = ep_low_least(result->meta->record & INT32_MAX, shape->tokens - 1);
+    result->first =
+        (int)(shape->low_results * (1 + (size_t)ep_far_of(shape, ep_low_source_pe(run, result->source))));
+}
+
+/* For the tokens of sources from `from` to `end` - 1. */
+EP_STEP void ep_low_send_results(const struct ep_run *run, const struct ep_low_call *call,
+                                 const shmemx_ep_combine_t *args, enum ep_low_form form, int from, int end)
+{
     struct ep_low_numbers numbers = ep_low_numbers_of(run);
-    int items = ep_low_items(run, &numbers);
-    struct ep_low_result result = {call, NULL, (const char *)args->y, 0, 0, 0, form == EP_LOW_WEIGHED, 0, 0};
+    int items = ep_low_items(&numbers, from, end);
+    struct ep_low_result result = {
+        call, NULL, (const char *)args->y, 0, 0, 0, form == EP_LOW_WEIGHED, 0, 0, 0, 0, 0};
 
     for (int i = ep_worker(run); i < items; i += ep_workers(run)) {
         int first, columns;
 
-        ep_low_find(&numbers, i, &result.source, &result.slot, &result.piece);
+        ep_low_find(&numbers, i, from, &result.source, &result.slot, &result.piece);
         columns = ep_low_columns(run, result.piece, numbers.each[result.source], &first);
         if (columns <= 0)
             continue;
         result.meta = ep_low_in(run, call->handle, result.source, result.slot);
-        result.token = ep_low_least(result.meta->token & INT32_MAX, run->shape.tokens - 1);
+        ep_low_address(run, &result);
         if (form == EP_LOW_PUSHED)
             ep_low_push_piece(run, &result, first, columns);
         else
             ep_low_reduce_piece(run, &result, first, columns);
     }
-}
-
-EP_STEP void ep_low_combine_send(const struct ep_run *run, const struct ep_low_call *call,
-                                 const shmemx_ep_combine_t *args)
-{
-    ep_low_begin(run, call);
-    if (ep_low_form(run, args) == EP_LOW_WEIGHED)
-        ep_low_give_weights(run, call, args);
-    ep_low_recall(run, call);
-    EP_CLOCK(run, 9);
-    ep_low_send_results(run, call, args);
 }
 
 #endif

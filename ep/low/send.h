@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dispatch's sending side: words, and each row once to each near PE that has one of its experts. */
+/* Dispatch's sending side: words, and each row once to each near PE, and each far peer, that has one of its experts. */
 #ifndef WSH_EP_LOW_SEND_H
 #define WSH_EP_LOW_SEND_H
 
@@ -31,37 +31,62 @@ struct ep_low_sent {
     const struct ep_low_call *call;
     struct ep_low_rank rank;
     int token, piece;
-    size_t offset, scales; /* in a slot, of what is copied */
+    ptrdiff_t offset, scales; /* from the row's first column, of what is copied */
 };
 
-/* The slot at the near PE that choice k is the first one for, or NULL. */
+/* Where it goes in the target that choice k is the first one for, a slot or a record of an image; or NULL. */
 EP_STEP char *ep_low_slot_of(const struct ep_run *run, const struct ep_low_sent *sent, int k)
 {
-    int pe = ep_low_first_pe(run, &sent->rank, sent->token, k);
+    const struct ep_shape *shape = &run->shape;
+    int target = ep_low_first_target(run, &sent->rank, sent->token, k), before;
 
-    if (pe < 0)
+    if (target < 0)
         return NULL;
-    return ep_low_slot(run, ep_near_base(run, pe), sent->call->parity, run->shape.local,
-                       ep_low_before(&sent->rank, run->shape.experts + pe, sent->token));
+    before = ep_low_before(&sent->rank, shape->experts + target, sent->token);
+    if (ep_low_far(run) && target >= shape->near)
+        return run->arena + ep_slot_image(shape, shape->send, target - shape->near, sent->call->parity) +
+               shape->head + (size_t)before * shape->record;
+    return ep_low_slot(run, ep_near_base(run, target), sent->call->parity, shape->local, before);
+}
+
+/* The same of its row's first column. */
+EP_STEP char *ep_low_row_of(const struct ep_run *run, const struct ep_low_sent *sent, int k)
+{
+    char *slot = ep_low_slot_of(run, sent, k);
+    int far =
+        ep_low_far(run) && slot && ep_low_first_target(run, &sent->rank, sent->token, k) >= run->shape.near;
+
+    return slot ? slot + (far ? run->shape.far_head : run->shape.low_head) : NULL;
 }
 
 EP_STEP void *ep_low_to(const struct ep_run *run, const void *arg, int k)
 {
     const struct ep_low_sent *sent = (const struct ep_low_sent *)arg;
-    char *slot = ep_low_slot_of(run, sent, k);
+    char *row = ep_low_row_of(run, sent, k);
 
-    return slot ? slot + sent->offset : NULL;
+    return row ? row + sent->offset : NULL;
 }
 
 EP_STEP uint64_t *ep_low_flag_of(const struct ep_run *run, const void *arg, int k)
 {
     const struct ep_low_sent *sent = (const struct ep_low_sent *)arg;
-    int pe = ep_low_first_pe(run, &sent->rank, sent->token, k);
+    int target = ep_low_first_target(run, &sent->rank, sent->token, k);
 
-    if (pe < 0)
+    if (target < 0 || (ep_low_far(run) && target >= run->shape.near))
         return NULL;
-    return ep_low_flag(run, ep_near_base(run, pe), sent->call->parity, run->shape.local,
-                       ep_low_before(&sent->rank, run->shape.experts + pe, sent->token), sent->piece);
+    return ep_low_flag(run, ep_near_base(run, target), sent->call->parity, run->shape.local,
+                       ep_low_before(&sent->rank, run->shape.experts + target, sent->token), sent->piece);
+}
+
+/* The first expert behind a target: those of its PE, or with one copy of the far peer's host. */
+EP_STEP int ep_low_first_expert(const struct ep_run *run, int target)
+{
+    const struct ep_shape *shape = &run->shape;
+    int pe = ep_low_target_pe(run, target);
+
+    if (ep_low_far(run) && target >= shape->near && shape->one_copy)
+        pe -= shape->local;
+    return pe * shape->mine;
 }
 
 EP_STEP float ep_low_weight_given(const struct ep_run *run, const struct ep_low_call *call,
@@ -79,17 +104,19 @@ EP_STEP struct ep_low_entry ep_low_entry_of(const struct ep_run *run, const stru
 {
     const struct ep_low_rank *rank = &sent->rank;
     int expert = rank->topk[sent->token * run->shape.topk + k];
+    int first = ep_divide(expert, run->shape.by_mine) * run->shape.mine;
     struct ep_low_entry entry = {-1, 0.0f};
 
     if (expert == EP_LOW_NONE)
         return entry;
-    entry.at = (expert - ep_divide(expert, run->shape.by_mine) * run->shape.mine) << EP_LOW_SHIFT |
-               ep_low_before(rank, expert, sent->token);
+    if (ep_low_far(run))
+        first = ep_low_first_expert(run, ep_low_any_target(run, rank, sent->token, k));
+    entry.at = (expert - first) << EP_LOW_SHIFT | ep_low_before(rank, expert, sent->token);
     entry.weight = ep_low_weight_given(run, sent->call, args, sent->token, k);
     return entry;
 }
 
-/* The metas of a token, each with the choices that its PE has. */
+/* The metas of a token, each with the choices that its target has. */
 EP_STEP void ep_low_send_metas(const struct ep_run *run, const struct ep_low_sent *sent,
                                const shmemx_ep_dispatch_t *args)
 {
@@ -97,16 +124,17 @@ EP_STEP void ep_low_send_metas(const struct ep_run *run, const struct ep_low_sen
     int topk = run->shape.topk;
 
     for (int lanes = 0; lanes < topk; lanes += EP_LANES) {
-        int k = lanes + (int)ep_lane(), pe = k < topk ? ep_low_pe(run, &sent->rank, sent->token, k) : -1;
+        int k = lanes + (int)ep_lane(),
+            target = k < topk ? ep_low_any_target(run, &sent->rank, sent->token, k) : -1;
         struct ep_low_entry entry = k < topk ? ep_low_entry_of(run, sent, args, k) : none;
 
         for (int of = 0; of < topk; of++) {
-            int to = ep_low_first_pe(run, &sent->rank, sent->token, of);
+            int to = ep_low_first_target(run, &sent->rank, sent->token, of);
             struct ep_low_meta *meta = (struct ep_low_meta *)ep_low_slot_of(run, sent, of);
 
             if (to < 0 || k >= topk)
                 continue;
-            meta->entry[k] = pe == to ? entry : none;
+            meta->entry[k] = target == to ? entry : none;
             if (k == 0)
                 meta->token = sent->token;
         }
@@ -122,32 +150,34 @@ EP_STEP void ep_low_keep_own(const struct ep_run *run, const struct ep_low_sent 
 
     EP_BY_LANES(run, k, topk)
     {
-        int expert = sent->rank.topk[sent->token * topk + k], before = 0, pes = 0;
-        int pe = ep_low_first_pe(run, &sent->rank, sent->token, k);
+        int expert = sent->rank.topk[sent->token * topk + k], before = 0, targets = 0;
+        int target = ep_low_first_target(run, &sent->rank, sent->token, k);
         float weight = ep_low_weight_given(run, sent->call, args, sent->token, k);
 
         for (int j = 0; j < topk; j++) {
-            int other = ep_low_first_pe(run, &sent->rank, sent->token, j);
+            int other = ep_low_first_target(run, &sent->rank, sent->token, j);
 
-            before += other >= 0 && other < pe;
-            pes += other >= 0;
+            before += other >= 0 && ep_low_target_pe(run, other) < ep_low_target_pe(run, target);
+            targets += other >= 0;
         }
         own.experts[k] = expert == EP_LOW_NONE ? -1 : expert;
         own.weights[k] = weight;
-        if (pe >= 0)
-            own.pes[before] = pe;
-        if (k >= pes)
-            own.pes[k] = -1;
+        if (target >= 0)
+            own.targets[before] = target;
+        if (target >= 0 && ep_low_far(run))
+            own.records[before] = ep_low_before(&sent->rank, run->shape.experts + target, sent->token);
+        if (k >= targets)
+            own.targets[k] = -1;
     }
 }
 
-/* Where its scales go, which lie behind the meta. */
+/* Where its scales go, which lie before the row. */
 EP_STEP void *ep_low_scales_to(const struct ep_run *run, const void *arg, int k)
 {
     const struct ep_low_sent *sent = (const struct ep_low_sent *)arg;
-    char *slot = ep_low_slot_of(run, sent, k);
+    char *row = ep_low_row_of(run, sent, k);
 
-    return slot ? slot + sent->scales : NULL;
+    return row ? row + sent->scales : NULL;
 }
 
 EP_STEP void ep_low_send_piece(const struct ep_run *run, struct ep_low_sent *sent,
@@ -159,11 +189,11 @@ EP_STEP void ep_low_send_piece(const struct ep_run *run, struct ep_low_sent *sen
 
     if (columns <= 0)
         return;
-    sent->offset = shape->low_head + (size_t)first * bytes;
-    sent->scales = shape->low_meta + first / EP_GROUP * 4;
+    sent->offset = (ptrdiff_t)first * bytes;
+    sent->scales = first / EP_GROUP * 4 - (ptrdiff_t)ep_low_scales(shape);
     if (shape->scales && !args->x_scales)
         ep_quantize_to_each(run, (const uint16_t *)args->x + at, columns, shape->topk, ep_low_to, sent,
-                            (ptrdiff_t)(sent->scales - sent->offset));
+                            sent->scales - sent->offset);
     else
         ep_copy_to_each(run, (const char *)args->x + at * bytes, columns * bytes,
                         args->x_scales ? args->x_scales + at / EP_GROUP : NULL, columns / EP_GROUP,
@@ -201,6 +231,41 @@ EP_STEP void ep_low_send_rows(const struct ep_run *run, const struct ep_low_call
     }
 }
 
+/* What begins the image for a far peer; returns its bytes. */
+EP_STEP size_t ep_low_head(const struct ep_run *run, const struct ep_low_call *call,
+                           const struct ep_low_rank *rank, int far, char *image)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_header *header = (struct ep_header *)image;
+    int32_t *counts = (int32_t *)(header + 1);
+    int first = ep_low_first_expert(run, shape->near + far), pes = shape->one_copy ? shape->near : 1;
+
+    header->call = (int64_t)call->number;
+    header->tokens = call->tokens;
+    header->rows = ep_low_total(rank, shape->experts + shape->near + far);
+    for (int i = 0; i < pes * shape->mine; i++)
+        counts[i] = ep_low_total(rank, first + i);
+    return shape->head + (size_t)header->rows * shape->record;
+}
+
+/* One counted put of exactly as much as there is, to each far peer. */
+EP_STEP void ep_low_put_images(const struct ep_run *run, const struct ep_low_call *call,
+                               const struct ep_low_rank *rank)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    for (int i = 0; i < shape->far; i++) {
+        int far = ep_far_turn(shape, i), pe = ep_far_pe(shape, far), me = ep_far_me(shape, pe);
+        char *image = run->arena + ep_slot_image(shape, shape->send, far, call->parity);
+        size_t bytes = ep_low_head(run, call, rank, far, image);
+
+        ep_put(run, run->arena + ep_slot_image(shape, shape->window_in, me, call->parity), image, bytes,
+               shape->c_far + me * shape->slots + call->parity, pe);
+        run->state->network_rows += (bytes - shape->head) / shape->record;
+    }
+    run->state->network_puts += (uint64_t)shape->far;
+}
+
 /* By one worker. */
 EP_STEP void ep_low_keep_call(const struct ep_run *run, const struct ep_low_call *call,
                               const struct ep_low_rank *rank)
@@ -228,7 +293,11 @@ EP_STEP void ep_low_send(const struct ep_run *run, const struct ep_low_call *cal
     EP_CLOCK(run, 1);
     ep_low_tell(run, call, &rank);
     EP_CLOCK(run, 2);
+    if (ep_low_far(run))
+        ep_flush(run);
     ep_low_send_rows(run, call, args);
+    if (ep_low_far(run))
+        ep_low_put_images(run, call, &rank);
     if (ep_worker(run) == ep_workers(run) - 1)
         ep_low_keep_call(run, call, &rank);
 }

@@ -6,7 +6,7 @@
 #ifndef WSH_EP_LOW_SUM_H
 #define WSH_EP_LOW_SUM_H
 
-#include "ep/low/results.h"
+#include "ep/low/answer.h"
 
 struct ep_low_home {
     const struct ep_low_call *call;
@@ -15,18 +15,45 @@ struct ep_low_home {
     int token, piece, pushed;
 };
 
-/* The near PE of choice k, or -1. */
-EP_STEP int ep_low_home_pe(const struct ep_run *run, const struct ep_low_home *home, int k)
+/* The target of choice k, or -1. */
+EP_STEP int ep_low_home_target(const struct ep_run *run, const struct ep_low_home *home, int k)
 {
     int expert = home->own.experts[k];
 
-    return (uint32_t)expert < (uint32_t)run->shape.experts ? ep_low_near_of(run, expert) : -1;
+    return (uint32_t)expert < (uint32_t)run->shape.experts ? ep_low_target(run, expert) : -1;
 }
 
-/* Row number i of those that PEs have reduced: its place, or -1. */
+/* The row from target i of the token's, where that is a far peer; else NULL. */
+EP_STEP const char *ep_low_far_result(const struct ep_run *run, const struct ep_low_home *home, int i)
+{
+    const struct ep_shape *shape = &run->shape;
+    int far = ep_low_far(run) ? home->own.targets[i] - shape->near : -1, record;
+
+    if (far < 0 || far >= shape->far)
+        return NULL;
+    record = ep_low_least(home->own.records[i] & INT32_MAX, shape->tokens - 1);
+    return run->arena + ep_slot_result(shape, shape->result_in, far, home->call->parity) +
+           (size_t)record * shape->result;
+}
+
+/* The same of the target of choice k, where it is the first choice of that. */
+EP_STEP const char *ep_low_far_choice(const struct ep_run *run, const struct ep_low_home *home, int k)
+{
+    int target = ep_low_home_target(run, home, k);
+
+    for (int j = 0; j < k; j++)
+        if (ep_low_home_target(run, home, j) == target)
+            return NULL;
+    for (int i = 0; i < run->shape.topk; i++)
+        if (home->own.targets[i] == target)
+            return ep_low_far_result(run, home, i);
+    return NULL;
+}
+
+/* Row number i of those that near PEs have reduced: its place, or -1. */
 EP_STEP int ep_low_home_reduced(const struct ep_run *run, const struct ep_low_home *home, int i)
 {
-    int pe = home->own.pes[i];
+    int pe = home->own.targets[i];
 
     return (uint32_t)pe < (uint32_t)run->shape.near ? pe * run->shape.tokens + home->token : -1;
 }
@@ -36,7 +63,7 @@ EP_STEP const uint64_t *ep_low_reduced_flag(const struct ep_run *run, const void
     const struct ep_low_home *home = (const struct ep_low_home *)arg;
     int at = ep_low_home_reduced(run, home, i);
 
-    *near = home->own.pes[i];
+    *near = home->own.targets[i];
     return at < 0 ? NULL : ep_low_result_flag(run, run->arena, home->call->parity, at, home->piece);
 }
 
@@ -48,6 +75,8 @@ EP_STEP struct ep_term ep_low_reduced_term(const struct ep_run *run, const void 
 
     if (at >= 0)
         term.row = ep_low_result(run, run->arena, home->call->parity, at);
+    else if (ep_low_far(run))
+        term.row = ep_low_far_result(run, home, i);
     return term;
 }
 
@@ -55,10 +84,11 @@ EP_STEP const uint64_t *ep_low_pushed_flag(const struct ep_run *run, const void 
 {
     const struct ep_low_home *home = (const struct ep_low_home *)arg;
 
-    *near = ep_low_home_pe(run, home, k);
-    return *near < 0 ? NULL
-                     : ep_low_result_flag(run, run->arena, home->call->parity,
-                                          home->token * run->shape.topk + k, home->piece);
+    *near = ep_low_home_target(run, home, k);
+    return *near < 0 || *near >= run->shape.near
+               ? NULL
+               : ep_low_result_flag(run, run->arena, home->call->parity, home->token * run->shape.topk + k,
+                                    home->piece);
 }
 
 EP_STEP struct ep_term ep_low_pushed_term(const struct ep_run *run, const void *arg, int k)
@@ -67,9 +97,15 @@ EP_STEP struct ep_term ep_low_pushed_term(const struct ep_run *run, const void *
     const shmemx_ep_combine_t *args = home->args;
     int columns = args->columns ? args->columns : run->shape.topk;
     struct ep_term term = {NULL, 0.0f};
+    int target = ep_low_home_target(run, home, k);
 
-    if (ep_low_home_pe(run, home, k) < 0)
+    if (target < 0)
         return term;
+    if (ep_low_far(run) && target >= run->shape.near) {
+        term.row = ep_low_far_choice(run, home, k);
+        term.weight = 1.0f;
+        return term;
+    }
     term.row = ep_low_result(run, run->arena, home->call->parity, home->token * run->shape.topk + k);
     if (!args->weights)
         term.weight = home->own.weights[k];
@@ -81,7 +117,9 @@ EP_STEP struct ep_term ep_low_pushed_term(const struct ep_run *run, const void *
 /* Which rows are added up, and rounded, before others. */
 EP_STEP int ep_low_group(const struct ep_run *run, const void *arg, int k)
 {
-    return ep_low_home_pe(run, (const struct ep_low_home *)arg, k);
+    int target = ep_low_home_target(run, (const struct ep_low_home *)arg, k);
+
+    return target < 0 ? -1 : ep_low_target_pe(run, target);
 }
 
 EP_STEP struct ep_term ep_low_home_term(const struct ep_run *run, const void *arg, int k)
@@ -113,8 +151,18 @@ EP_STEP void ep_low_sum_piece(const struct ep_run *run, const struct ep_low_home
         ep_low_add(run, out, first, columns, shape->topk, ep_low_home_term, home);
 }
 
+/* Whether a far peer adds to the token: their rows come last. */
+EP_STEP int ep_low_is_far(const struct ep_run *run, const struct ep_low_home *home)
+{
+    for (int i = 0; i < run->shape.topk; i++)
+        if (home->own.targets[i] >= run->shape.near)
+            return 1;
+    return 0;
+}
+
+/* With far peers: of those tokens alone to which they add, or do not. */
 EP_STEP void ep_low_sum_tokens(const struct ep_run *run, const struct ep_low_call *call,
-                               const shmemx_ep_combine_t *args)
+                               const shmemx_ep_combine_t *args, int far)
 {
     int shift = ep_low_shift(&run->shape, call->tokens), each = ep_low_each(&run->shape, shift);
     struct ep_low_home home = {call, args, {NULL, NULL, NULL}, 0, 0, ep_low_form(run, args) == EP_LOW_PUSHED};
@@ -123,6 +171,8 @@ EP_STEP void ep_low_sum_tokens(const struct ep_run *run, const struct ep_low_cal
         home.token = i >> shift;
         home.piece = i - (home.token << shift);
         home.own = ep_low_own(run, call->handle, home.token);
+        if (ep_low_far(run) && ep_low_is_far(run, &home) != far)
+            continue;
         ep_low_sum_piece(run, &home, each);
     }
 }
@@ -149,7 +199,11 @@ EP_STEP void ep_low_combine_receive(const struct ep_run *run, const struct ep_lo
 {
     ep_low_await_begun(run, call, args->waits);
     EP_CLOCK(run, 11);
-    ep_low_sum_tokens(run, call, args);
+    ep_low_sum_tokens(run, call, args, 0);
+    if (!ep_low_far(run))
+        return;
+    ep_low_await_answers(run, call);
+    ep_low_sum_tokens(run, call, args, 1);
 }
 
 #endif

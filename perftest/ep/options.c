@@ -43,7 +43,7 @@ static const struct perf_option own[] = {
     {0, "capacity", "N", PERF_COUNT, AT(capacity), .least = 0, .most = 1e9,
      .help = "rows that a PE, in decode an expert, can receive (0: all that may come)"},
     {0, "exact", NULL, PERF_FLAG, AT(exact),
-     .help = "decode on one host: sums in the order of the top-k, not rounded by PE (config.exact)"},
+     .help = "decode: sums in the order of the top-k, not rounded by PE (config.exact)"},
     {0, "in-place", NULL, PERF_FLAG, AT(in_place),
      .help = "rows lie in the library's buffers: BF16 that is sent, and what is combined"},
     {0, "coded", NULL, PERF_FLAG, AT(coded),

@@ -354,7 +354,7 @@ class ExpertParallel:
 
         An array of the framework that `like` is, over symmetric memory of the instance
         (shmemx_ep_buffer): x [tokens, hidden] of dtype, y as `rows`, BF16. Two come in turn, but
-        in low latency on one host: ask again for each call.
+        in low latency on one host, or over memory of the host: ask again for each call.
         """
         address = _routine("shmemx_ep_buffer")(self._ep, which)
         if not address:

@@ -204,15 +204,27 @@ static int equal_low_try(void *arg)
     return __atomic_load_n((const uint32_t *)counted->word, __ATOMIC_ACQUIRE) == counted->value ? 0 : -EAGAIN;
 }
 
-/* Low latency among near PEs waits for equal words alone. */
+/* What near PEs store is no event: this PE looks when one of them has run. */
+static void await_stored(const struct wsh_wait_why *why, wsh_wait_try try, struct counted *word)
+{
+    struct sim_pe *pe = sim.running;
+
+    pe->polls = true;
+    sim.host[pe->host].pollers++;
+    if (wsh_wait(&sim.job, why, try, word))
+        sim_violation("PE %d: waiting has failed", pe->number);
+    sim.host[pe->host].pollers--;
+    pe->polls = false;
+}
+
+/* Low latency waits for equal words alone. */
 void shmem_uint64_wait_until(uint64_t *ivar, int cmp, uint64_t value)
 {
     static const struct wsh_wait_why why = {"a flag of expert parallelism", NULL};
     struct counted flag = {ivar, value};
 
     (void)cmp;
-    if (wsh_wait(&sim.job, &why, equal_try, &flag))
-        sim_violation("PE %d: waiting has failed", sim.running->number);
+    await_stored(&why, equal_try, &flag);
 }
 
 void shmem_uint32_wait_until(uint32_t *ivar, int cmp, uint32_t value)
@@ -221,8 +233,7 @@ void shmem_uint32_wait_until(uint32_t *ivar, int cmp, uint32_t value)
     struct counted word = {(const uint64_t *)(const void *)ivar, value};
 
     (void)cmp;
-    if (wsh_wait(&sim.job, &why, equal_low_try, &word))
-        sim_violation("PE %d: waiting has failed", sim.running->number);
+    await_stored(&why, equal_low_try, &word);
 }
 
 void shmemx_ctx_putmem_counted_nbi(shmem_ctx_t ctx, void *dest, const void *src, size_t len,

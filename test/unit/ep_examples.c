@@ -50,7 +50,7 @@ static void low_latency(void)
     static const int32_t counts[2][4] = {{1, 0, 1, 1}, {1, 0, 1, 1}},
                          offsets[2][4] = {{0, 1, 1, 2}, {0, 1, 1, 2}};
     static const int32_t counts3[2][4] = {{1, 0, 1, 0}, {1, 0, 1, 0}},
-                         offsets3[2][4] = {{0, 1, 1, 2}, {0, 1, 1, 2}};
+                         offsets3[2][4] = {{1, 2, 0, 1}, {1, 2, 0, 1}}; /* PEs 2 and 3 come first */
     struct ref_received received;
 
     CU_ASSERT_EQUAL_FATAL(ref_received_make(&received, &job, REF_LOW_LATENCY, 0), 0);
@@ -63,9 +63,10 @@ static void low_latency(void)
     CU_ASSERT_EQUAL_FATAL(ref_received_make(&received, &job, REF_LOW_LATENCY, 3), 0);
     CU_ASSERT_FALSE(memcmp(received.counts, counts3, sizeof counts3));
     CU_ASSERT_FALSE(memcmp(received.offsets, offsets3, sizeof offsets3));
-    is_origin(&received, 0, 0, 0, 1); /* expert 6 */
-    is_origin(&received, 1, 0, 0, 0); /* expert 7 */
-    is_origin(&received, 1, 1, 2, 1);
+    is_origin(&received, 0, 0, 2, 1); /* expert 6 */
+    is_origin(&received, 0, 1, 0, 1);
+    is_origin(&received, 1, 0, 2, 1); /* expert 7 */
+    is_origin(&received, 1, 1, 0, 0);
     ref_received_free(&received);
 }
 
@@ -111,7 +112,7 @@ static void give(void *arg, const int32_t *topk, int k, uint16_t *row)
         row[i] = wsh_ep_to_bf16(values[k]);
 }
 
-static bool exact;
+static bool exact, steps;
 
 /* The value of every column that PE 0 gets for rows of `values`. */
 static float combine(enum ref_mode mode, enum ref_route route, int hosts, const int32_t *topk,
@@ -122,6 +123,7 @@ static float combine(enum ref_mode mode, enum ref_route route, int hosts, const 
 
     here.hosts = hosts;
     here.exact = exact;
+    here.steps = steps;
     CU_ASSERT_EQUAL(ref_combine(&here, mode, route, 0, topk, weights, give, (void *)values, out), 0);
     for (int i = 1; i < HIDDEN; i++)
         CU_ASSERT_EQUAL(out[i], out[0]);
@@ -137,15 +139,31 @@ static void groups_are_rounded(void)
     static const float values[TOPK] = {-0x1p-10f, 1, 0x1p-8f, 0x1p-8f};
     static const float weights[TOPK] = {-0x1p-10f, 0.5f, 0x1p-8f, 0x1p-9f}, of_weights[TOPK] = {1, 2, 1, 2};
 
+    exact = true;
     /* 1 + 2^-8 of PE 2 is rounded to 1, and 2^-8 - 2^-10 more is too little */
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 2, topk, ones, values), 1);
     /* 1 + 2^-8 + 2^-8 is exact */
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_ONE_COPY, 2, topk, ones, values), 1 + 0x1p-7f);
-    exact = true;
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 1, topk, ones, values), 1 + 0x1p-7f);
-    exact = false;
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 2, topk, of_weights, weights), 1);
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_ONE_COPY, 2, topk, weights, of_weights), 1 + 0x1p-7f);
+    exact = false;
+}
+
+/* PEs 2 and 3 of the other host: 1 + 2^-8 is rounded to 1, and 1 + 2^-8 again with what PE 3 adds. */
+static void hosts_reduce(void)
+{
+    static const int32_t topk[TOPK] = {7, 4, 0, 5};
+    static const float values[TOPK] = {0x1p-8f, 1, 0x1p-7f, 0x1p-8f}, large[TOPK] = {1, 0x1p24f, -0x1p24f, 0};
+
+    CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_ONE_COPY, 2, topk, ones, values), 1 + 0x1p-7f);
+    /* 2^-7 of PE 0, 1 of PE 2, 2^-8 of PE 3, which lies half way */
+    CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 2, topk, ones, values), 1 + 0x1p-6f);
+    CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 2, topk, ones, large), 1);
+    CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_ONE_COPY, 2, topk, ones, large), 0);
+    steps = true;
+    CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_ONE_COPY, 2, topk, ones, values), 1 + 0x1p-6f);
+    steps = false;
 }
 
 /* In one host PE 1 has expert 2, PE 2 4 and 5, PE 3 7: rounded, and added in this order, whatever the choices have. */
@@ -180,8 +198,10 @@ static void order_counts(void)
     static const float weights[TOPK] = {99, 3, 99, 99}, five[TOPK] = {0, 5, 0, 0};
     static const int32_t empty[TOPK] = {-1, -1, -1, -1};
 
+    exact = true;
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_ONE_COPY, 2, first, ones, values), 0);
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_ONE_COPY, 2, last, ones, late), 1);
+    exact = false;
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 2, none, weights, five), 15);
     CU_ASSERT_EQUAL(combine(REF_LOW_LATENCY, REF_DIRECT, 2, empty, weights, five), 0);
     CU_ASSERT_EQUAL(combine(REF_HIGH_THROUGHPUT, REF_ONE_COPY, 2, empty, weights, five), 0);
@@ -217,6 +237,7 @@ const struct unit_test unit_tests[] = {
     {"high throughput: a row for each token", high_throughput},
     {"rows over the network", network_rows},
     {"groups of other hosts are rounded once", groups_are_rounded},
+    {"in low latency PEs of other hosts are rounded, and then their sum", hosts_reduce},
     {"in one host each PE's sum is rounded, and PEs are added in order", one_host_reduces},
     {"in high throughput each PE gives one row", pes_give_once},
     {"sums are in the order of the choices", order_counts},

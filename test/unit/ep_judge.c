@@ -97,6 +97,14 @@ static int take(int at, int part, int slot, int from, int token, int first, int 
     return taken;
 }
 
+/* Source PE number i of those of PE `pe`: in low latency the PEs of its host, half of all, come first. */
+static int source_of(int pe, int i)
+{
+    int first = pe / (PES / 2) * (PES / 2);
+
+    return world.mode == REF_LOW_LATENCY ? (first + i) % PES : i;
+}
+
 static void dispatch(void)
 {
     int parts = world.mode == REF_LOW_LATENCY ? MINE : 1;
@@ -105,8 +113,8 @@ static void dispatch(void)
         struct pe *to = &world.pe[at / parts];
         int part = at % parts, slot = 0, first = world.mode == REF_LOW_LATENCY ? at : at * MINE;
 
-        for (int from = 0; from < PES; from++) {
-            int before = slot;
+        for (int i = 0; i < PES; i++) {
+            int from = source_of(at / parts, i), before = slot;
             for (int token = 0; token < ref_tokens(&world.job, from); token++)
                 slot += take(at / parts, part, slot, from, token, first, MINE / parts);
             int32_t *source = world.mode == REF_LOW_LATENCY ? to->sources[part][from] : to->sources[0][from];

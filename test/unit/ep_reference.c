@@ -15,8 +15,16 @@ enum { ROWS = PES * TOKENS * REF_TOPK_MAX };
 
 /* Rows that one PE holds, sorted: by part, source, token. */
 struct held {
-    int part, pe, token;
+    int part, order, pe, token;
 };
+
+/* In low latency sources of the PE's host come before others. */
+static int order_of(const struct ref_job *job, enum ref_mode mode, int at, int from)
+{
+    int s = job->pes / job->hosts;
+
+    return mode == REF_LOW_LATENCY && !job->steps && at / s == from / s ? from - job->pes : from;
+}
 
 static int by_place(const void *left, const void *right)
 {
@@ -24,7 +32,7 @@ static int by_place(const void *left, const void *right)
 
     if (a->part != b->part)
         return a->part - b->part;
-    return a->pe != b->pe ? a->pe - b->pe : a->token - b->token;
+    return a->order != b->order ? a->order - b->order : a->token - b->token;
 }
 
 static int list_held(const struct ref_job *job, enum ref_mode mode, int pe, struct held *held)
@@ -36,7 +44,7 @@ static int list_held(const struct ref_job *job, enum ref_mode mode, int pe, stru
             for (int k = 0; k < job->topk; k++)
                 if (ref_expert_pe(job, ref_table.topk[from][token][k]) == pe)
                     held[n++] = (struct held){mode == REF_LOW_LATENCY ? ref_table.topk[from][token][k] : 0,
-                                              from, token};
+                                              order_of(job, mode, pe, from), from, token};
     qsort(held, (size_t)n, sizeof *held, by_place);
     for (int i = 0; i < n; i++)
         if (kept == 0 || by_place(&held[kept - 1], &held[i]))
@@ -51,10 +59,10 @@ static int wrong_counts(const struct ref_received *received, const struct held *
     for (int part = 0; part < received->parts; part++) {
         int number = received->mode == REF_LOW_LATENCY ? received->pe * a_pe + part : 0;
         for (int pe = 0; pe < pes; pe++) {
-            int rows = 0, before = 0;
+            int rows = 0, before = 0, order = order_of(&received->job, received->mode, received->pe, pe);
             for (int i = 0; i < n; i++) {
                 rows += held[i].part == number && held[i].pe == pe;
-                before += held[i].part == number && held[i].pe < pe;
+                before += held[i].part == number && held[i].order < order;
             }
             wrong +=
                 received->counts[part * pes + pe] != rows || received->offsets[part * pes + pe] != before;
@@ -133,9 +141,18 @@ static void check_received(const struct ref_job *job)
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
+static void check_both_orders(const struct ref_job *job)
+{
+    struct ref_job steps = *job;
+
+    steps.steps = true;
+    check_received(job);
+    check_received(&steps);
+}
+
 static void dispatch_is_the_sorted_list(void)
 {
-    ref_each_job(check_received);
+    ref_each_job(check_both_orders);
 }
 
 /* Distinct PEs or hosts of each token as a set of bits. */
@@ -210,18 +227,24 @@ static float term(struct column *column, int k)
     return wsh_ep_from_bf16(wsh_ep_to_bf16(sum));
 }
 
-/* Low latency in one host, not exact: the PEs of the choices, each rounded, in their order. */
+/* Low latency, not exact: the PEs of the choices, each rounded, in their order; those of another host apart. */
 static uint16_t reduced(struct column *column)
 {
-    float total = 0;
+    int s = column->job->pes / column->job->hosts;
+    float total = 0, of_host = 0;
 
     for (int pe = 0; pe < column->job->pes; pe++) {
-        float sum = 0;
+        bool apart = column->route == REF_ONE_COPY && pe / s != column->pe / s;
+        float sum = 0, *to = apart ? &of_host : &total;
 
         for (int k = 0; k < column->n; k++)
             if (ref_expert_pe(column->job, column->topk[k]) == pe)
                 sum = rounded_sum(sum, term(column, k));
-        total = rounded_sum(total, wsh_ep_from_bf16(wsh_ep_to_bf16(sum)));
+        *to = rounded_sum(*to, wsh_ep_from_bf16(wsh_ep_to_bf16(sum)));
+        if (pe % s == s - 1) {
+            total = rounded_sum(total, wsh_ep_from_bf16(wsh_ep_to_bf16(of_host)));
+            of_host = 0;
+        }
     }
     return wsh_ep_to_bf16(total);
 }
@@ -231,7 +254,7 @@ static uint16_t combined(struct column *column)
     int s = column->job->pes / column->job->hosts;
     float total = 0;
 
-    if (column->mode == REF_LOW_LATENCY && column->job->hosts == 1 && !column->job->exact)
+    if (column->mode == REF_LOW_LATENCY && !column->job->steps && !column->job->exact)
         return reduced(column);
     for (int k = 0; k < column->n; k++) {
         int pe = ref_expert_pe(column->job, column->topk[k]);
@@ -279,15 +302,16 @@ static int wrong_columns(const struct ref_job *job, enum ref_mode mode, enum ref
 
 static void check_combined(const struct ref_job *job)
 {
-    struct ref_job exact = *job;
+    struct ref_job kinds[3] = {*job, *job, *job};
     int wrong = 0;
 
-    exact.exact = true;
+    kinds[1].exact = true;
+    kinds[2].steps = true;
     for (int pe = 0; pe < job->pes; pe++)
         for (int token = 0; token < ref_table.tokens[pe]; token++)
-            for (int i = 0; i < 2 * REF_MODES * REF_ROUTES; i++)
-                wrong += wrong_columns(i % 2 ? &exact : job, (enum ref_mode)(i / 2 % REF_MODES),
-                                       (enum ref_route)(i / 2 / REF_MODES), pe, token);
+            for (int i = 0; i < 3 * REF_MODES * REF_ROUTES; i++)
+                wrong += wrong_columns(&kinds[i % 3], (enum ref_mode)(i / 3 % REF_MODES),
+                                       (enum ref_route)(i / 3 / REF_MODES), pe, token);
     CU_ASSERT_EQUAL(wrong, 0);
 }
 

@@ -19,6 +19,7 @@ struct sum {
     void *arg;
     uint16_t *row; /* [hidden] */
     float *group;  /* [hidden] */
+    float *host;   /* [hidden] */
     float *total;  /* [hidden] */
 };
 
@@ -78,23 +79,42 @@ static void add_group(const struct sum *sum, int first, int group)
     wsh_ep_add_row(sum->total, sum->row, hidden);
 }
 
-/* Low latency in one host, reduced: PEs in their order, each with the sum of its choices, rounded. */
+/* Adds to `to` the sum of a PE's choices, rounded; false where it has none. */
+static bool add_pe(const struct sum *sum, int pe, float *to)
+{
+    int hidden = sum->job->hidden;
+    bool any = false;
+
+    for (int i = 0; i < hidden; i++)
+        sum->group[i] = 0.0f;
+    for (int k = 0; k < sum->job->topk; k++)
+        if (sum->topk[k] >= 0 && pe_of(sum, k) == pe) {
+            add_choice(sum, k, sum->group);
+            any = true;
+        }
+    wsh_ep_round_row(sum->group, hidden, sum->row);
+    if (any)
+        wsh_ep_add_row(to, sum->row, hidden);
+    return any;
+}
+
+/* Low latency, reduced: PEs in their order; those of another host with one copy added up and rounded first. */
 static void add_reduced(const struct sum *sum)
 {
-    for (int pe = 0; pe < sum->job->pes; pe++) {
-        int hidden = sum->job->hidden;
-        bool any = false;
+    const struct ref_job *job = sum->job;
+    int near = ref_pes_a_host(job);
 
-        for (int i = 0; i < hidden; i++)
-            sum->group[i] = 0.0f;
-        for (int k = 0; k < sum->job->topk; k++)
-            if (sum->topk[k] >= 0 && pe_of(sum, k) == pe) {
-                add_choice(sum, k, sum->group);
-                any = true;
-            }
-        wsh_ep_round_row(sum->group, hidden, sum->row);
-        if (any)
-            wsh_ep_add_row(sum->total, sum->row, hidden);
+    for (int host = 0; host < job->hosts; host++) {
+        bool apart = sum->route != REF_ONE_COPY || host == ref_host_of(job, sum->pe), any = false;
+
+        for (int i = 0; i < job->hidden; i++)
+            sum->host[i] = 0.0f;
+        for (int pe = host * near; pe < (host + 1) * near; pe++)
+            any |= add_pe(sum, pe, apart ? sum->total : sum->host);
+        if (apart || !any)
+            continue;
+        wsh_ep_round_row(sum->host, job->hidden, sum->row);
+        wsh_ep_add_row(sum->total, sum->row, job->hidden);
     }
 }
 
@@ -102,7 +122,7 @@ static void add_all(const struct sum *sum)
 {
     for (int i = 0; i < sum->job->hidden; i++)
         sum->total[i] = 0.0f;
-    if (sum->mode == REF_LOW_LATENCY && sum->job->hosts == 1 && !sum->job->exact) {
+    if (sum->mode == REF_LOW_LATENCY && !sum->job->steps && !sum->job->exact) {
         add_reduced(sum);
         return;
     }
@@ -120,15 +140,16 @@ static void add_all(const struct sum *sum)
 int ref_combine(const struct ref_job *job, enum ref_mode mode, enum ref_route route, int pe,
                 const int32_t *topk, const float *weights, ref_give_fn give, void *arg, uint16_t *out)
 {
-    struct sum sum = {job, mode, route, pe, topk, weights, give, arg, NULL, NULL, NULL};
+    struct sum sum = {job, mode, route, pe, topk, weights, give, arg, NULL, NULL, NULL, NULL};
     size_t hidden = (size_t)job->hidden;
-    float *memory = (float *)malloc(hidden * (2 * sizeof(float) + sizeof(uint16_t)));
+    float *memory = (float *)malloc(hidden * (3 * sizeof(float) + sizeof(uint16_t)));
 
     if (!memory)
         return -1;
     sum.total = memory;
     sum.group = memory + hidden;
-    sum.row = (uint16_t *)(memory + 2 * hidden);
+    sum.host = memory + 2 * hidden;
+    sum.row = (uint16_t *)(memory + 3 * hidden);
     add_all(&sum);
     wsh_ep_round_row(sum.total, job->hidden, out);
     free(memory);
@@ -218,7 +239,7 @@ void ref_combined_weights(const struct ref_job *job, enum ref_route route, int p
 {
     uint64_t key = ref_row_key(job->seed, ref_like(job, pe), job->call, token);
     int32_t topk[REF_TOPK_MAX];
-    struct sum sum = {job, REF_HIGH_THROUGHPUT, route, pe, topk, NULL, NULL, NULL, NULL, NULL, NULL};
+    struct sum sum = {job, REF_HIGH_THROUGHPUT, route, pe, topk, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
 
     ref_choose(job, pe, token, topk, weights);
     for (int k = 0; k < job->topk; k++) {

@@ -22,6 +22,17 @@ static int part_named(const struct ref_received *received, const int32_t *topk, 
 
 typedef void (*visit_fn)(struct ref_received *received, int part, int pe, int token);
 
+/* Source PE number i of those that rows are ordered by: in low latency the PEs of this host come first. */
+static int source_pe(const struct ref_received *received, int i)
+{
+    const struct ref_job *job = &received->job;
+    int near = ref_pes_a_host(job), first = ref_host_of(job, received->pe) * near;
+
+    if (received->mode == REF_HIGH_THROUGHPUT || job->steps)
+        return i;
+    return i < near ? first + i : i - near < first ? i - near : i;
+}
+
 /* Every row of the PE, each part in order. */
 static void each_row(struct ref_received *received, visit_fn visit)
 {
@@ -29,7 +40,9 @@ static void each_row(struct ref_received *received, visit_fn visit)
     int32_t topk[REF_TOPK_MAX];
     float weights[REF_TOPK_MAX];
 
-    for (int pe = 0; pe < job->pes; pe++) {
+    for (int i = 0; i < job->pes; i++) {
+        int pe = source_pe(received, i);
+
         for (int token = 0, tokens = ref_tokens(job, pe); token < tokens; token++) {
             ref_choose(job, pe, token, topk, weights);
             for (int k = 0; k < job->topk; k++) {
@@ -59,7 +72,9 @@ static void sum_counts(struct ref_received *received)
 
     for (int part = 0; part < received->parts; part++) {
         int32_t rows = 0;
-        for (int pe = 0; pe < pes; pe++) {
+        for (int i = 0; i < pes; i++) {
+            int pe = source_pe(received, i);
+
             received->offsets[part * pes + pe] = rows;
             rows += received->counts[part * pes + pe];
         }

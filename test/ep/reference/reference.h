@@ -2,8 +2,8 @@
 /*
  * What dispatch and combine must give, from the choices of all PEs, one row at a time: a whole call is never held.
  *
- * Dispatch, low latency: PE q holds for each of its experts the rows of the tokens that chose it, by source PE and then
- * token. High throughput: one row for each token that chose any of q's experts, in the same order.
+ * Dispatch, low latency: PE q holds for each of its experts the rows of the tokens that chose it, by source PE, those of
+ * its host first, and then token. High throughput: one row for each token that chose any of q's experts, in the same order.
  *
  * Combine: PEs of the token's own host are apart. With REF_ONE_COPY all of another host are a group, with REF_DIRECT
  * each PE of another host is one. A group's sum begins at 0, is in the order of the choices, and is rounded to
@@ -11,7 +11,8 @@
  * does), rounded to bfloat16. Low latency sums weight * row for each choice, product and sum rounded apart; high
  * throughput sums one row for each PE, where the choices first name it.
  *
- * Low latency in one host, unless exact: each PE that has choices is a group, groups are summed in the order of PEs.
+ * Low latency, unless exact: each PE that has choices is a group, groups are summed in the order of PEs. With
+ * REF_ONE_COPY the groups of another host are summed first, and rounded.
  */
 #ifndef WSH_EP_CHECK_REFERENCE_H
 #define WSH_EP_CHECK_REFERENCE_H
