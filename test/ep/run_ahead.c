@@ -2,17 +2,35 @@
 /*
  * Low latency: a PE that has nothing to wait for does not run ahead into slots that others still read. PE 0 has no
  * tokens and makes many combines in a row, or dispatches and then combines, while the others sleep now and then; three
- * PEs make calls at speeds of their own; and numbers of calls pass 2^32. Rows differ from call to call.
- * paths: local:2,3
+ * PEs make calls at speeds of their own; and numbers of calls pass 2^32. Rows differ from call to call. With the argument
+ * `mutant` PE 0 does not wait for other hosts in combines: wrong rows are what test/ep/mutants.sh expects.
+ * paths: local:2,3 tcp:3 mixed:4 mixedefa:4
  * timeout: 100
  */
+#define _GNU_SOURCE
 #include "test/ep/calls.h"
 
 #include "ep/ep.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { HANDLES = 3, TOKENS = 4 };
+
+static bool is_mutant, in_combine;
+
+/* The library's waits come here. */
+void shmemx_counter_wait_until(shmemx_counter_t counter, uint64_t value)
+{
+    void (*wait)(shmemx_counter_t, uint64_t);
+
+    *(void **)&wait = dlsym(RTLD_NEXT, "shmemx_counter_wait_until");
+    if (!wait)
+        abort();
+    if (!is_mutant || !in_combine || mp_me)
+        wait(counter, value);
+}
 
 static int no_tokens_of_pe_0(const struct ref_job *job, int pe)
 {
@@ -32,7 +50,7 @@ static void uniform(const struct ref_job *job, int pe, int token, int32_t *topk,
 static struct ref_job job_of(bool lazy, bool exact)
 {
     struct ref_job job = {.pes = mp_npes,
-                          .hosts = 1,
+                          .hosts = calls_hosts(),
                           .experts = 2 * mp_npes,
                           .topk = 2,
                           .tokens = TOKENS,
@@ -52,7 +70,8 @@ static bool open_three(struct calls *calls, const struct ref_job *job)
 {
     struct calls_options options = {.handles = HANDLES};
 
-    if (!calls_open(&calls[0], SHMEM_TEAM_WORLD, job, REF_LOW_LATENCY, REF_DIRECT, &options))
+    if (!calls_open(&calls[0], SHMEM_TEAM_WORLD, job, REF_LOW_LATENCY,
+                    mp_path_is("mixed") ? REF_ONE_COPY : REF_DIRECT, &options))
         return false;
     calls_share(&calls[1], &calls[0]);
     calls_share(&calls[2], &calls[0]);
@@ -94,7 +113,9 @@ static void combines_in_a_row(bool exact, long times)
     dispatch_three(calls, 0, &state);
     for (long i = 0; i < times; i++) {
         sleep_at_random(&state);
+        in_combine = true;
         calls_combine(&calls[i % HANDLES], SHMEMX_EP_BOTH);
+        in_combine = false;
         calls_combined(&calls[i % HANDLES]);
     }
     close_three(calls);
@@ -136,7 +157,8 @@ static void numbers_pass_32_bits(void)
     struct calls_options options = {.halves = true};
     struct calls calls;
 
-    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_LOW_LATENCY, REF_DIRECT, &options))
+    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_LOW_LATENCY,
+                    mp_path_is("mixed") ? REF_ONE_COPY : REF_DIRECT, &options))
         return;
     start_at(&calls, 0xfffffffc);
     for (int64_t call = 0; call < 12; call++)
@@ -175,14 +197,19 @@ static void waits_name_the_late(void)
     calls_close(&calls);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    bool far;
+
     mp_begin();
-    waits_name_the_late();
-    combines_in_a_row(false, mp_rounds(200, 1000));
-    combines_in_a_row(true, mp_rounds(100, 1000));
-    three_and_three(true, mp_rounds(50, 5000));
-    three_and_three(false, mp_rounds(50, 5000));
+    far = !mp_path_is("local");
+    is_mutant = argc == 2 && !strcmp(argv[1], "mutant");
+    if (!far)
+        waits_name_the_late();
+    combines_in_a_row(false, mp_rounds(far ? 60 : 200, 1000));
+    combines_in_a_row(true, mp_rounds(far ? 60 : 100, 1000));
+    three_and_three(true, mp_rounds(far ? 15 : 50, 5000));
+    three_and_three(false, mp_rounds(far ? 15 : 50, 5000));
     numbers_pass_32_bits();
     return mp_end();
 }

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Low latency: rows of this host's PEs are at their places while those of another host, which begins late, are awaited.
+ * This program sees the library's waits for other hosts.
+ * paths: mixed:4
+ */
+#define _GNU_SOURCE
+#include "test/ep/calls.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CALLS = 6, TOKENS = 40, HIDDEN = 256 };
+
+static struct calls *in_dispatch;
+static int waits, rows_seen;
+
+/* Rows of PEs of this host, which come first, as they are to be. */
+static void look(struct calls *calls)
+{
+    struct ref_received received;
+    uint16_t row[HIDDEN];
+
+    if (ref_received_make(&received, &calls->job, REF_LOW_LATENCY, calls->me))
+        abort();
+    for (int part = 0; part < received.parts; part++)
+        for (int slot = 0; slot < ref_received_rows(&received, part); slot++) {
+            struct ref_origin from = ref_received_origin(&received, part, slot);
+            const char *at =
+                calls->got + ((size_t)part * (size_t)calls->capacity + (size_t)slot) * sizeof row;
+
+            if (ref_host_of(&calls->job, from.pe) != ref_host_of(&calls->job, calls->me))
+                continue;
+            ref_received_row(&received, part, slot, row);
+            mp_check(!memcmp(at, row, sizeof row), "call %lld: row %d of part %d, of PE %d, is not there yet",
+                     (long long)calls->job.call, slot, part, from.pe);
+            rows_seen++;
+        }
+    ref_received_free(&received);
+}
+
+/* The library's waits come here. */
+void shmemx_counter_wait_until(shmemx_counter_t counter, uint64_t value)
+{
+    void (*wait)(shmemx_counter_t, uint64_t);
+
+    *(void **)&wait = dlsym(RTLD_NEXT, "shmemx_counter_wait_until");
+    if (!wait)
+        abort();
+    if (in_dispatch && shmemx_counter_fetch(counter) < value) {
+        look(in_dispatch);
+        waits++;
+    }
+    wait(counter, value);
+}
+
+int main(void)
+{
+    struct ref_job job;
+    struct calls_options options = {0};
+    struct calls calls;
+
+    mp_begin();
+    job = (struct ref_job){.pes = mp_npes,
+                           .hosts = calls_hosts(),
+                           .experts = 2 * mp_npes,
+                           .topk = 4,
+                           .tokens = TOKENS,
+                           .hidden = HIDDEN,
+                           .seed = 23};
+    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_LOW_LATENCY, REF_ONE_COPY, &options))
+        return MP_FAILED;
+    for (int64_t call = 0; call < CALLS; call++) {
+        bool late = ref_host_of(&job, mp_me) == call % 2;
+
+        calls_fill(&calls, call);
+        shmem_barrier_all();
+        if (late)
+            mp_sleep(0.03);
+        in_dispatch = late ? NULL : &calls;
+        calls_dispatch(&calls, SHMEMX_EP_BOTH);
+        in_dispatch = NULL;
+        calls_received(&calls);
+        calls_combine(&calls, SHMEMX_EP_BOTH);
+        calls_combined(&calls);
+    }
+    mp_check(waits >= CALLS / 2 && rows_seen > 0, "%d waits, %d rows: the library's waits do not come here",
+             waits, rows_seen);
+    calls_close(&calls);
+    return mp_end();
+}
