@@ -23,8 +23,8 @@ typedef struct shmemx_ep *shmemx_ep_t;
 
 /* Modes. */
 /*
- * Decode: received rows packed by local expert, then source PE, then token. With several hosts and rows in memory of the
- * host, PEs of this host come first.
+ * Decode: received rows packed by local expert, then source PE, then token. With several hosts and rows in memory of
+ * the host, PEs of this host come first.
  */
 #define SHMEMX_EP_LOW_LATENCY 0
 #define SHMEMX_EP_HIGH_THROUGHPUT \
@@ -153,9 +153,9 @@ int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call);
  * has the sums over this PE's experts, and they are added over PEs, and so is each column of y_weights. Sums are FP32,
  * in the order of the top-k; between hosts a row is the sum of one host (one copy) or PE (direct), rounded to BF16.
  *
- * Low latency: each PE's sum is rounded to BF16, and PEs are added in their order; with one copy the PEs of another host
- * first, and their sum is rounded. With config.exact, and between hosts with rows in memory of the GPU, PEs' sums are
- * not rounded, and what the first paragraph says holds.
+ * Low latency: each PE's sum is rounded to BF16, and PEs are added in their order; with one copy the PEs of another
+ * host first, and their sum is rounded. With config.exact, and between hosts with rows in memory of the GPU, PEs' sums
+ * are not rounded, and what the first paragraph says holds.
  *
  * Low latency: the weights are those of the dispatch, or `weights`, which all PEs give or none; with them all PEs make
  * both halves at once, or none does. On one host a sending half waits for nobody. Else weights go to other hosts first,
@@ -184,9 +184,9 @@ int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call);
 
 /*
  * Return a buffer for x or y. Local. In low latency on one host, or with rows in memory of the host, no rows are copied
- * first, wherever they are: there is one of each, memory like any other, made when it is first asked for. Else there are
- * two of each, that come in turn; one may be written from the end of the call after the one that it was given to. So a
- * CUDA graph that has such calls has an even number of them.
+ * first, wherever they are: there is one of each, memory like any other, made when it is first asked for. Else there
+ * are two of each, that come in turn; one may be written from the end of the call after the one that it was given to.
+ * So a CUDA graph that has such calls has an even number of them.
  */
 void *shmemx_ep_buffer(shmemx_ep_t ep, int which);
 

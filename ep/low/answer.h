@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Combine with far peers. A far peer's rows are answered by the PE that it has put them to: with one copy near PEs push
- * what they have of a record to that PE, which adds in the order of PEs (exact: of the top-k), rounds and puts; direct it
- * has all of them itself. One counted put to each far peer, also without rows: it says that this PE is in the call.
+ * what they have of a record to that PE, which adds in the order of PEs (exact: of the top-k), rounds and puts; direct
+ * it has all of them itself. One counted put to each far peer, also without rows: it says that this PE is in the call.
  */
 #ifndef WSH_EP_LOW_ANSWER_H
 #define WSH_EP_LOW_ANSWER_H

@@ -338,7 +338,7 @@ EP_STEP void ep_low_take_stepped(const struct ep_run *run, const shmemx_ep_dispa
     ep_low_step_scales(run, args, come);
 }
 
-/* Rows of sources from `from` to `end` - 1. The last workers begin: with few tokens the first ones are those that send. */
+/* Rows of sources `from` to `end` - 1. The last workers begin: with few tokens the first ones are those that send. */
 EP_STEP void ep_low_expand(const struct ep_run *run, const struct ep_low_call *call,
                            const shmemx_ep_dispatch_t *args, int from, int end)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dispatch with far peers: what they have put into this PE's windows is handed on, once to each near PE that has one of a
- * row's experts. Rows for this PE stay where they are, and are noted.
+ * Dispatch with far peers: what they have put into this PE's windows is handed on, once to each near PE that has one of
+ * a row's experts. Rows for this PE stay where they are, and are noted.
  */
 #ifndef WSH_EP_LOW_FORWARD_H
 #define WSH_EP_LOW_FORWARD_H

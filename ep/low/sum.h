@@ -165,7 +165,8 @@ EP_STEP void ep_low_sum_tokens(const struct ep_run *run, const struct ep_low_cal
                                const shmemx_ep_combine_t *args, int far)
 {
     int shift = ep_low_shift(&run->shape, call->tokens), each = ep_low_each(&run->shape, shift);
-    struct ep_low_home home = {call, args, {NULL, NULL, NULL}, 0, 0, ep_low_form(run, args) == EP_LOW_PUSHED};
+    struct ep_low_home home = {call, args, {NULL, NULL, NULL, NULL},
+                               0,    0,    ep_low_form(run, args) == EP_LOW_PUSHED};
 
     for (int i = ep_workers(run) - 1 - ep_worker(run); i < call->tokens << shift; i += ep_workers(run)) {
         home.token = i >> shift;

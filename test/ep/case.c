@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cases of the table (test/ep/pairs.txt): some calls of each, compared with the reference. The argument is the table:
- * the program goes through those of its lines that are for this path, number of PEs and of hosts. Sums are exact in every
- * second case; with WSH_TEST_LONG=1 all cases are made in both forms.
+ * the program goes through those of its lines that are for this path, number of PEs and of hosts. Sums are exact in
+ * every second case; with WSH_TEST_LONG=1 all cases are made in both forms.
  */
 #include "test/ep/calls.h"
 #include "test/ep/pairs.h"

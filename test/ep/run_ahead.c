@@ -2,8 +2,8 @@
 /*
  * Low latency: a PE that has nothing to wait for does not run ahead into slots that others still read. PE 0 has no
  * tokens and makes many combines in a row, or dispatches and then combines, while the others sleep now and then; three
- * PEs make calls at speeds of their own; and numbers of calls pass 2^32. Rows differ from call to call. With the argument
- * `mutant` PE 0 does not wait for other hosts in combines: wrong rows are what test/ep/mutants.sh expects.
+ * PEs make calls at speeds of their own; and numbers of calls pass 2^32. Rows differ from call to call. With the
+ * argument `mutant` PE 0 does not wait for other hosts in combines: wrong rows are what test/ep/mutants.sh expects.
  * paths: local:2,3 tcp:3 mixed:4 mixedefa:4
  * timeout: 100
  */

@@ -35,6 +35,7 @@ def buffer_of(job: Job, name: str = "first") -> deep_ep.Buffer:
 
 def case_of(job: Job, **what: Any) -> Case:
     fields: Dict[str, Any] = dict(n=job.n, hidden=256, local=3, topk=4, tokens=37, seed=1)
+    fields["hosts"] = 1 if job.cuda else job.hosts
     fields.update(what)
     fields["topk"] = min(fields["topk"], job.n * fields["local"])
     return Case(**fields)

@@ -215,7 +215,7 @@ def check_fp8(job: Job, round_scale: bool, ue8m0: bool) -> None:
         exponents = scales.cpu().contiguous().view(torch.uint8).int() << 23
         scales = exponents.view(torch.float32)
     for expert in range(case.local):
-        wanted, at = torch.cat(reference.low_rows(case, job.rank, expert)), int(counts[expert])
+        wanted, at = reference.low_packed(case, job.rank, expert), int(counts[expert])
         near(reference.dequantize(rows[expert, :at], scales[expert, :at]), wanted, 0.07)
         if round_scale:
             used = scales[expert, :at].contiguous().view(torch.int32)

@@ -19,6 +19,7 @@ class Case(NamedTuple):
     tokens: int  # at most
     seed: int
     empty: int = -1  # a rank without tokens
+    hosts: int = 1  # in low latency rows from ranks of the own one come first
 
 
 class Tokens(NamedTuple):
@@ -105,6 +106,13 @@ def low_rows(case: Case, rank: int, expert: int) -> List[torch.Tensor]:
     return [
         source.x[(source.topk == rank * case.local + expert).any(1)] for source in all_tokens(case)
     ]
+
+
+def low_packed(case: Case, rank: int, expert: int) -> torch.Tensor:
+    """All of them in the order in which they are received."""
+    parts, near = low_rows(case, rank, expert), case.n // case.hosts
+    first = rank // near * near
+    return torch.cat(parts[first : first + near] + parts[:first] + parts[first + near :])
 
 
 def low_sum(case: Case, rank: int, scale: Any) -> torch.Tensor:

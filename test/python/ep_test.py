@@ -31,7 +31,8 @@ def open_ep(job: Job, case: Case, **more: int) -> ep.ExpertParallel:
 
 
 def a_case(job: Job, **more: Any) -> Case:
-    return Case(job.n, 128, 2, min(3, 2 * job.n), 20, 60)._replace(**more)
+    hosts = 1 if job.cuda else job.hosts
+    return Case(job.n, 128, 2, min(3, 2 * job.n), 20, 60, hosts=hosts)._replace(**more)
 
 
 def test_ep_tensors_in_halves(job: Job) -> None:
@@ -50,7 +51,7 @@ def test_ep_tensors_in_halves(job: Job) -> None:
         for expert in range(case.local):
             same(
                 got.rows[expert, : counts[expert]],
-                torch.cat(reference.low_rows(case, job.rank, expert)),
+                reference.low_packed(case, job.rank, expert),
             )
         y = low.buffer(ep.BUFFER_Y, got.rows)
         y.copy_(got.rows)
@@ -96,7 +97,7 @@ def test_ep_numpy(job: Job) -> None:
         got = low.dispatch(x, given.topk.numpy().astype(numpy.int32), given.weights.numpy())
         for expert, count in enumerate(got.counts):
             rows = torch.from_numpy(got.rows[expert, :count].view(numpy.int16)).view(torch.bfloat16)
-            same(rows, torch.cat(reference.low_rows(case, job.rank, expert)))
+            same(rows, reference.low_packed(case, job.rank, expert))
         out = low.combine(got.rows)
         total = torch.from_numpy(out.view(numpy.int16)).view(torch.bfloat16)
         near(total, reference.low_sum(case, job.rank, lambda expert: 1.0), 0.01)

@@ -2,8 +2,9 @@
 /*
  * What dispatch and combine must give, from the choices of all PEs, one row at a time: a whole call is never held.
  *
- * Dispatch, low latency: PE q holds for each of its experts the rows of the tokens that chose it, by source PE, those of
- * its host first, and then token. High throughput: one row for each token that chose any of q's experts, in the same order.
+ * Dispatch, low latency: PE q holds for each of its experts the rows of the tokens that chose it, by source PE, those
+ * of its host first, and then token. High throughput: one row for each token that chose any of q's experts, by source
+ * PE and then token.
  *
  * Combine: PEs of the token's own host are apart. With REF_ONE_COPY all of another host are a group, with REF_DIRECT
  * each PE of another host is one. A group's sum begins at 0, is in the order of the choices, and is rounded to
