@@ -121,6 +121,9 @@ int ep_check_live(const char *routine, const struct shmemx_ep *ep);
  */
 bool ep_pushes_far(const shmemx_ep_config_t *config);
 
+/* Workers that share a call's rows on the host. */
+int ep_host_workers(void);
+
 /* Fills *shape from a configuration that has been checked, for PE `me` of n, `near` on each host. */
 void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int me, int n, int near);
 

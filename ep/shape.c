@@ -132,7 +132,7 @@ static void fill_low(struct ep_shape *shape)
 {
     shape->by_mine = ep_divisor(shape->mine);
     shape->by_topk = ep_divisor(shape->topk);
-    shape->low_workers = EP_LOW_WORKERS;
+    shape->low_workers = shape->device ? EP_LOW_WORKERS : ep_host_workers();
     shape->units = ep_low_units(shape);
     shape->pieces = 1;
     while (shape->pieces < (shape->units + 1) / 2)

@@ -8,6 +8,11 @@ bool ep_pushes_far(const shmemx_ep_config_t *config)
     return !config->device;
 }
 
+int ep_host_workers(void)
+{
+    return 1;
+}
+
 static struct ep_run host_run(struct shmemx_ep *ep)
 {
     struct ep_run run = {ep->shape, ep->arena, ep->near_arena, ep->pes,  ep->counters,

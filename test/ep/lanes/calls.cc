@@ -17,6 +17,11 @@ extern "C" bool ep_pushes_far(const shmemx_ep_config_t *config)
     return false;
 }
 
+extern "C" int ep_host_workers(void)
+{
+    return EP_LOW_WORKERS;
+}
+
 void lanes_put(void *dest, const void *source, size_t len, shmemx_counter_t counter, int pe)
 {
     lanes_ballot(true);
