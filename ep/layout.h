@@ -9,13 +9,13 @@
  *             direct, each PE of the other hosts. Far peers are numbered from 0 on, in order of their PE
  *   part      the rows of `window` successive tokens of a PE for a far peer; low latency has one part
  *   image     a part as it travels: header, counts, records
- *   slot      an image's place: part number % slots, parts being numbered from 0 on since create
+ *   slot      an image's index: part number % slots, parts being numbered from 0 on since create
  *   counted   what an origin counts for each PE: rows by kind, then in high throughput rows that have each local expert
  *   turn      which of the two X, or of the two Y: not the one of the call before
  *
  * Low latency (ep/low) has slots in place of stores: rows are pushed there.
  *
- *   slot      of ep/low: one of the places of a row from one source, at its target
+ *   slot      of ep/low: memory of a row from one source, at its target
  *   source    near PEs in their order, then those of other hosts in theirs
  *   target    near PEs in their order, then far peers in theirs
  *   piece     some successive columns of a row, which have a flag of their own
@@ -45,7 +45,7 @@ enum {
 /* One of a token's experts. */
 struct ep_entry {
     int32_t expert; /* of all; -1: none */
-    int32_t place;  /* rows that this origin has, before this token, for the expert (low latency) or its PE */
+    int32_t offset; /* rows that this origin has, before this token, for the expert (low latency) or its PE */
     int32_t row;    /* with a far expert: the row's number within its image; else the token */
     float weight;
 };
@@ -133,7 +133,7 @@ struct ep_kept {
 };
 
 /*
- * Low latency: what is behind a slot's meta for each choice of its token: local expert << EP_LOW_SHIFT | place. As the
+ * Low latency: what is behind a slot's meta for each choice of its token: local expert << EP_LOW_SHIFT | offset. As the
  * handle keeps it: the row here, or EP_LOW_BEYOND the capacity. -1: not of this PE. In an image: the expert's number
  * among those behind the far peer, -1: not behind it.
  */

@@ -79,7 +79,7 @@ static void fill_sizes(struct ep_shape *shape)
     shape->result_image = ep_align(shape->window * shape->result, EP_ALIGN);
 }
 
-static void place_store(struct ep_shape *shape, struct room *room, int parity)
+static void lay_out_store(struct ep_shape *shape, struct room *room, int parity)
 {
     size_t tokens = (size_t)shape->tokens;
 
@@ -95,7 +95,7 @@ static void place_store(struct ep_shape *shape, struct room *room, int parity)
                                    : room_take(room, (size_t)shape->y_rows, shape->topk * sizeof(float));
 }
 
-static void place_weights(struct ep_shape *shape, struct room *room)
+static void lay_out_weights(struct ep_shape *shape, struct room *room)
 {
     size_t choices = (size_t)shape->tokens * shape->topk;
 
@@ -104,7 +104,7 @@ static void place_weights(struct ep_shape *shape, struct room *room)
     shape->weights_in = room_take(room, shape->far * choices, sizeof(float));
 }
 
-static void place_images(struct ep_shape *shape, struct room *room)
+static void lay_out_images(struct ep_shape *shape, struct room *room)
 {
     size_t images = (size_t)shape->far * shape->slots;
 
@@ -114,7 +114,7 @@ static void place_images(struct ep_shape *shape, struct room *room)
     shape->result_send = room_take(room, images, shape->result_image);
     shape->result_in = room_take(room, images, shape->result_image);
     if (shape->mode == SHMEMX_EP_LOW_LATENCY && shape->far)
-        place_weights(shape, room);
+        lay_out_weights(shape, room);
 }
 
 /* What workers of a group share: the routing of tokens as bits (ep/low/rank.h), and numbers of sources (expand.h). */
@@ -151,7 +151,7 @@ static size_t result_rows(const struct ep_shape *shape)
 }
 
 /* What near PEs write here: words and flags, which begin as zeros, and then rows. */
-static void place_flags(struct ep_shape *shape, struct room *room, int parity)
+static void lay_out_flags(struct ep_shape *shape, struct room *room, int parity)
 {
     size_t n = (size_t)shape->n, tokens = (size_t)shape->tokens, pieces = (size_t)shape->pieces;
     size_t flags = (size_t)shape->low_sources * tokens * (pieces + 1);
@@ -163,14 +163,14 @@ static void place_flags(struct ep_shape *shape, struct room *room, int parity)
     shape->low_weights[parity] = room_take(room, n * tokens * shape->topk, sizeof(uint64_t));
 }
 
-static void place_rows(struct ep_shape *shape, struct room *room, int parity)
+static void lay_out_rows(struct ep_shape *shape, struct room *room, int parity)
 {
     shape->low_slots[parity] = room_take(room, (size_t)shape->low_sources * shape->tokens, shape->low_slot);
     shape->low_sums[parity] = room_take(room, result_rows(shape), (size_t)shape->hidden * 2);
 }
 
 /* What this PE alone uses during a call. */
-static void place_work(struct ep_shape *shape, struct room *room)
+static void lay_out_work(struct ep_shape *shape, struct room *room)
 {
     size_t n = (size_t)shape->n, far = (size_t)shape->far, near = (size_t)shape->near;
 
@@ -183,7 +183,7 @@ static void place_work(struct ep_shape *shape, struct room *room)
     shape->near_y = room_take(room, near, sizeof(struct ep_near_y));
 }
 
-static void place_counters(struct ep_shape *shape, struct room *room)
+static void lay_out_counters(struct ep_shape *shape, struct room *room)
 {
     int between = shape->one_copy ? shape->near * shape->far : 0;
 
@@ -202,7 +202,7 @@ static void place_counters(struct ep_shape *shape, struct room *room)
 /* Of one with far peers: a part and its results each way, and weights that come late. */
 static void place_far(struct ep_shape *shape, struct room *room)
 {
-    place_images(shape, room);
+    lay_out_images(shape, room);
     shape->far_metas = room_take(room, (size_t)shape->far * shape->tokens, shape->low_meta);
     shape->c_far = room_count(room, shape->far * shape->slots);
     shape->c_result = room_count(room, shape->far * shape->slots);
@@ -211,14 +211,14 @@ static void place_far(struct ep_shape *shape, struct room *room)
 }
 
 /* Of an instance that pushes. */
-static void place_pushed(struct ep_shape *shape, struct room *room)
+static void lay_out_pushed(struct ep_shape *shape, struct room *room)
 {
     fill_low(shape);
     for (int parity = 0; parity < 2; parity++)
-        place_flags(shape, room, parity);
+        lay_out_flags(shape, room, parity);
     shape->zeros = room->bytes;
     for (int parity = 0; parity < 2; parity++)
-        place_rows(shape, room, parity);
+        lay_out_rows(shape, room, parity);
     if (shape->far)
         place_far(shape, room);
     shape->handle = room->bytes;
@@ -227,13 +227,13 @@ static void place_pushed(struct ep_shape *shape, struct room *room)
 }
 
 /* Of one whose near PEs pull. */
-static void place_pulled(struct ep_shape *shape, struct room *room)
+static void lay_out_pulled(struct ep_shape *shape, struct room *room)
 {
     for (int parity = 0; parity < 2; parity++)
-        place_store(shape, room, parity);
-    place_images(shape, room);
-    place_work(shape, room);
-    place_counters(shape, room);
+        lay_out_store(shape, room, parity);
+    lay_out_images(shape, room);
+    lay_out_work(shape, room);
+    lay_out_counters(shape, room);
     shape->handle = room->bytes;
     shape->kept = ep_align(ep_kept_far_metas(shape, 0, shape->far) - shape->handle, EP_ALIGN);
 }
@@ -251,9 +251,9 @@ void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int
     fill_numbers(shape, config);
     fill_sizes(shape);
     if (shape->pushes)
-        place_pushed(shape, &room);
+        lay_out_pushed(shape, &room);
     else
-        place_pulled(shape, &room);
+        lay_out_pulled(shape, &room);
     room_take(&room, (size_t)shape->handles, shape->kept);
     shape->bytes = room.bytes;
 }

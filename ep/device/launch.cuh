@@ -105,7 +105,7 @@ static void *ep_take(struct ep_pieces_of *pieces, size_t bytes)
 }
 
 /* The arrays of a run, in `pieces`; called with no memory, it tells how many bytes they are. */
-static void ep_place_run(const struct shmemx_ep *ep, struct ep_kernels *kernels, struct ep_pieces_of *pieces)
+static void ep_lay_out_run(const struct shmemx_ep *ep, struct ep_kernels *kernels, struct ep_pieces_of *pieces)
 {
     const struct ep_shape *shape = &ep->shape;
     struct ep_run *run = &kernels->run;
@@ -141,7 +141,7 @@ static cudaError_t ep_make_run(struct shmemx_ep *ep, struct ep_kernels *kernels)
     struct ep_pieces_of pieces = {NULL, 0};
     cudaError_t status = cudaStreamCreateWithFlags(&kernels->stream, cudaStreamNonBlocking);
 
-    ep_place_run(ep, kernels, &pieces);
+    ep_lay_out_run(ep, kernels, &pieces);
     if (!status)
         status = cudaMalloc((void **)&pieces.memory, pieces.bytes);
     if (!status)
@@ -153,7 +153,7 @@ static cudaError_t ep_make_run(struct shmemx_ep *ep, struct ep_kernels *kernels)
         return status;
     memset(ep->phase, 0, ep_phase_bytes(&ep->shape));
     pieces.bytes = 0;
-    ep_place_run(ep, kernels, &pieces);
+    ep_lay_out_run(ep, kernels, &pieces);
     kernels->run.shape = ep->shape;
     kernels->run.arena = ep->arena;
     kernels->run.phase = ep->phase;
@@ -287,7 +287,7 @@ static int ep_device_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *ca
     return status ? ep_cuda_refuse("shmemx_ep_combine", "the kernel does not start", status) : 0;
 }
 
-/* Low latency among near PEs: the numbers lie in the GPU's memory, where the host looks until they are there. */
+/* Low latency among near PEs: the numbers lie in the GPU's memory, where the host polls until they are there. */
 static int ep_low_counts(struct shmemx_ep *ep, int handle, int32_t *counts, int32_t *rows)
 {
     const struct ep_kernels *kernels = ep->kernels;

@@ -86,7 +86,7 @@ EP_STEP void ep_word_store(uint64_t *word, uint64_t value)
 }
 
 /* Polls of about a millisecond, after which a wait says what it waits for. */
-enum { EP_LOW_LOOKS = 1 << 11 };
+enum { EP_LOW_POLLS = 1 << 11 };
 
 /* A wait of a lane. */
 struct ep_low_wait {
@@ -113,19 +113,19 @@ EP_LOOP void ep_low_note(struct ep_phase *at, const struct ep_state *state, stru
 }
 
 /* After so many polls in vain; the others of a warp go on polling meanwhile. */
-EP_STEP void ep_low_look(const struct ep_run *run, struct ep_low_wait *wait, unsigned looks)
+EP_STEP void ep_low_poll(const struct ep_run *run, struct ep_low_wait *wait, unsigned polls)
 {
     struct ep_low_wait passed = *wait;
 
-    if (looks % EP_LOW_LOOKS)
+    if (polls % EP_LOW_POLLS)
         return;
     ep_low_note(run->phase, run->state, &passed);
     wait->since = passed.since;
 }
 
-EP_STEP void ep_low_looked(const struct ep_run *run, const struct ep_low_wait *wait, unsigned looks)
+EP_STEP void ep_low_polled(const struct ep_run *run, const struct ep_low_wait *wait, unsigned polls)
 {
-    if (looks >= EP_LOW_LOOKS)
+    if (polls >= EP_LOW_POLLS)
         run->phase->needs[wait->near] = 0;
 }
 
@@ -134,13 +134,13 @@ EP_STEP uint32_t ep_word_await(const struct ep_run *run, int phase, int near, co
 {
     struct ep_low_wait wait = {word, call, 0, phase, near};
     uint64_t value = wsh_ptx_poll(word);
-    unsigned looks = 0;
+    unsigned polls = 0;
 
     while ((uint32_t)value != call) {
-        ep_low_look(run, &wait, ++looks);
+        ep_low_poll(run, &wait, ++polls);
         value = wsh_ptx_poll(word);
     }
-    ep_low_looked(run, &wait, looks);
+    ep_low_polled(run, &wait, polls);
     return (uint32_t)(value >> 32);
 }
 
@@ -152,16 +152,16 @@ EP_STEP void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_
     const uint64_t *mine = k < n ? flag(run, arg, k, &near) : NULL;
     struct ep_low_wait wait = {mine, number, 0, phase, near};
     bool there = !mine;
-    unsigned looks = 0;
+    unsigned polls = 0;
 
     while (!__all_sync(EP_ALL_LANES, there)) {
         there = there || wsh_ptx_poll(mine) == number;
-        looks++;
+        polls++;
         if (!there)
-            ep_low_look(run, &wait, looks);
+            ep_low_poll(run, &wait, polls);
     }
     if (mine)
-        ep_low_looked(run, &wait, looks);
+        ep_low_polled(run, &wait, polls);
     wsh_ptx_acquire();
     wsh_ptx_warp_sync();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of low latency by one warp: copied or quantized to several PEs' slots or places, and added up. */
+/* Rows of low latency by one warp: copied or quantized to several PEs' slots or rows, and added up. */
 #ifndef WSH_EP_DEVICE_LOW_ROWS_CUH
 #define WSH_EP_DEVICE_LOW_ROWS_CUH
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Place, row and counts: of each range of experts (one, those of a PE, those behind a far peer) the tokens that have
+ * Offset, row and counts: of each range of experts (one, those of a PE, those behind a far peer) the tokens that have
  * one of it are numbered, 32 tokens at a time by a ballot.
  */
 #ifndef WSH_EP_DEVICE_RANK_CUH
@@ -45,7 +45,7 @@ EP_STEP unsigned ep_rank_match(const struct ep_run *run, const struct ep_ranks *
     return match;
 }
 
-/* One token's entries: of a range for places, or (FAR) for rows of images. */
+/* One token's entries: of a range for offsets, or (FAR) for rows of images. */
 template <bool FAR>
 EP_STEP void ep_rank_store(const struct ep_run *run, const struct ep_ranks *ranks, int token, unsigned match, int at)
 {
@@ -55,7 +55,7 @@ EP_STEP void ep_rank_store(const struct ep_run *run, const struct ep_ranks *rank
         if (FAR) {
             entry->row = at;
         } else {
-            entry->place = at;
+            entry->offset = at;
             if (ranks->near)
                 entry->row = token;
         }
@@ -116,8 +116,8 @@ EP_STEP int ep_rank_before(int found, int warps)
     return before;
 }
 
-/* Ranges that are counted, by a PE or by an expert: places, and counts. */
-EP_STEP void ep_rank_places(const struct ep_run *run, struct ep_ranks ranks, int tokens, int32_t *counts)
+/* Ranges that are counted, by a PE or by an expert: offsets, and counts. */
+EP_STEP void ep_rank_offsets(const struct ep_run *run, struct ep_ranks ranks, int tokens, int32_t *counts)
 {
     const struct ep_shape *shape = &run->shape;
     int ranges = shape->n * shape->kinds, warps = ep_rank_warps(ranges, tokens), warp = (int)threadIdx.x / EP_LANES;
@@ -213,7 +213,7 @@ EP_LOOP void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, 
         ep_sync(run);
         ep_rank_counts(run, &ranks, tokens, counts);
     }
-    ep_rank_places(run, ranks, tokens, counts);
+    ep_rank_offsets(run, ranks, tokens, counts);
     ep_rank_images(run, ranks, tokens, rows);
 }
 

@@ -200,11 +200,11 @@ EP_LOOP void ep_await_watch(const struct ep_run *run, int first, int count)
     enum { EVERY = 1 << 14 };
     unsigned over = 0;
 
-    for (unsigned looks = 1; !over; looks++) {
+    for (unsigned polls = 1; !over; polls++) {
         if (ep_lane() == 0)
             over = atomicExch(ep_await_over(), 0u);
         over = __shfl_sync(EP_ALL_LANES, over, 0);
-        for (int i = (int)ep_lane(); i < count && !over && looks % EVERY == 0; i += EP_LANES) {
+        for (int i = (int)ep_lane(); i < count && !over && polls % EVERY == 0; i += EP_LANES) {
             uint64_t need = run->phase->needs[i];
 
             if (need && shmemx_counter_fetch(run->counters[first + i]) >= need)

@@ -31,7 +31,7 @@ static int first_like(const struct ep_shape *shape, const struct ep_meta *meta, 
     return k;
 }
 
-static int place_of(const struct ranks *ranks, const struct ep_meta *meta, int k)
+static int offset_of(const struct ranks *ranks, const struct ep_meta *meta, int k)
 {
     const struct ep_shape *shape = &ranks->run->shape;
     int expert = meta->entry[k].expert, first;
@@ -41,7 +41,7 @@ static int place_of(const struct ranks *ranks, const struct ep_meta *meta, int k
         return counts[expert % shape->mine]++;
     counts[1 + expert % shape->mine]++;
     first = first_like(shape, meta, k, same_pe);
-    return first < k ? meta->entry[first].place : counts[0]++;
+    return first < k ? meta->entry[first].offset : counts[0]++;
 }
 
 static int row_of(const struct ranks *ranks, const struct ep_meta *meta, int k, int token)
@@ -71,7 +71,7 @@ void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, void *me
 
         for (int k = 0; k < shape->topk; k++)
             if (meta->entry[k].expert >= 0) {
-                meta->entry[k].place = place_of(&ranks, meta, k);
+                meta->entry[k].offset = offset_of(&ranks, meta, k);
                 meta->entry[k].row = row_of(&ranks, meta, k, token);
             }
     }

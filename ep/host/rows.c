@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows on a CPU: copies to several places, and sums. */
+/* Rows on a CPU: copies to several addresses, and sums. */
 #include "ep/host/run.h"
 
 enum { COLUMNS = 256 }; /* that are summed at a time */

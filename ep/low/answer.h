@@ -179,7 +179,7 @@ EP_STEP void ep_low_reduce_records(const struct ep_run *run, const struct ep_low
     for (; result.slot < ep_low_kept_count(run, record->call->handle, record->far); result.slot++) {
         result.meta = ep_low_in(run, record->call->handle, result.source, result.slot);
         ep_low_address(run, &result);
-        ep_low_add(run, to + (size_t)result.place * shape->result, 0, shape->hidden, shape->topk,
+        ep_low_add(run, to + (size_t)result.offset * shape->result, 0, shape->hidden, shape->topk,
                    ep_low_result_term, &result);
     }
 }

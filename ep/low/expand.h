@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dispatch's receiving side: how many rows come from whom, and each row to the places that it has here. */
+/* Dispatch's receiving side: how many rows come from whom, and each row to where it belongs. */
 #ifndef WSH_EP_LOW_EXPAND_H
 #define WSH_EP_LOW_EXPAND_H
 
@@ -212,7 +212,7 @@ EP_STEP int64_t ep_low_row(const struct ep_run *run, const struct ep_low_come *c
     return row < shape->capacity ? (int64_t)kind * shape->capacity + row : EP_LOW_BEYOND;
 }
 
-EP_STEP void *ep_low_place(const struct ep_run *run, const void *arg, int k)
+EP_STEP void *ep_low_row_address(const struct ep_run *run, const void *arg, int k)
 {
     const struct ep_low_come *come = (const struct ep_low_come *)arg;
     int64_t row = ep_low_row(run, come, k);
@@ -220,7 +220,7 @@ EP_STEP void *ep_low_place(const struct ep_run *run, const void *arg, int k)
     return row < 0 ? NULL : come->base + (size_t)row * run->shape.row;
 }
 
-EP_STEP void *ep_low_scales_place(const struct ep_run *run, const void *arg, int k)
+EP_STEP void *ep_low_scales_address(const struct ep_run *run, const void *arg, int k)
 {
     const struct ep_low_come *come = (const struct ep_low_come *)arg;
     int64_t row = ep_low_row(run, come, k);
@@ -315,7 +315,7 @@ EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatc
         ep_flags_await(run, EP_PHASE_ROWS, 2, ep_low_come_flag, come, come->call->number);
     ep_copy_to_each(run, come->row + (size_t)first * bytes, columns * bytes,
                     scaled ? (const float *)(come->row - ep_low_scales(shape)) + first / EP_GROUP : NULL,
-                    columns / EP_GROUP, shape->topk, ep_low_place, ep_low_scales_place, come);
+                    columns / EP_GROUP, shape->topk, ep_low_row_address, ep_low_scales_address, come);
     if (come->piece == 0)
         ep_low_keep_row(run, args, come);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which of this PE's tokens go where, as bit sets in memory of each group: a row of bits, one for each token, for each
- * expert and each target. How many tokens have it before a token is counted by words once, and then read: the place
+ * expert and each target. How many tokens have it before a token is counted by words once, and then read: the offset
  * of a token among those that have an expert, and its slot among those that go to a PE. Every group computes all of it.
  */
 #ifndef WSH_EP_LOW_RANK_H

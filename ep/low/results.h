@@ -62,9 +62,9 @@ struct ep_low_result {
     const struct ep_low_meta *meta; /* kept */
     const char *y;
     int source, slot, piece, weighed, token;
-    int home;         /* the near PE that it is pushed to */
-    int place, first; /* of the token there, or of its record; where rows for such begin */
-    int at;           /* the row there */
+    int home;          /* the near PE that it is pushed to */
+    int offset, first; /* of the token there, or of its record; where rows for such begin */
+    int at;            /* the row there */
 };
 
 EP_STEP struct ep_term ep_low_result_term(const struct ep_run *run, const void *arg, int k)
@@ -104,7 +104,7 @@ EP_STEP void ep_low_push_piece(const struct ep_run *run, struct ep_low_result *r
 
         if (row < EP_LOW_BEYOND || row == -1 || row >= shape->y_rows)
             continue;
-        result->at = result->first + result->place * shape->topk + k;
+        result->at = result->first + result->offset * shape->topk + k;
         to = ep_low_result(run, ep_near_base(run, result->home), result->call->parity, result->at);
         if (row == EP_LOW_BEYOND)
             ep_zero(to + (size_t)first * 2, (size_t)columns * 2);
@@ -120,7 +120,7 @@ EP_STEP void ep_low_reduce_piece(const struct ep_run *run, struct ep_low_result 
 {
     const struct ep_shape *shape = &run->shape;
 
-    result->at = result->first + shape->local * shape->tokens + result->place;
+    result->at = result->first + shape->local * shape->tokens + result->offset;
     ep_low_add(run, ep_low_result(run, ep_near_base(run, result->home), result->call->parity, result->at),
                first, columns, shape->topk, ep_low_result_term, result);
     ep_raise(run, 1, ep_low_result_raised, result, result->call->number);
@@ -148,12 +148,12 @@ EP_STEP void ep_low_address(const struct ep_run *run, struct ep_low_result *resu
 {
     const struct ep_shape *shape = &run->shape;
 
-    result->token = result->place = ep_low_least(result->meta->token & INT32_MAX, shape->tokens - 1);
+    result->token = result->offset = ep_low_least(result->meta->token & INT32_MAX, shape->tokens - 1);
     result->home = ep_low_from(run, result->source);
     result->first = 0;
     if (!ep_low_far(run) || result->source < shape->near)
         return;
-    result->place = ep_low_least(result->meta->record & INT32_MAX, shape->tokens - 1);
+    result->offset = ep_low_least(result->meta->record & INT32_MAX, shape->tokens - 1);
     result->first =
         (int)(shape->low_results * (1 + (size_t)ep_far_of(shape, ep_low_source_pe(run, result->source))));
 }

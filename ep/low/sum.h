@@ -50,7 +50,7 @@ EP_STEP const char *ep_low_far_choice(const struct ep_run *run, const struct ep_
     return NULL;
 }
 
-/* Row number i of those that near PEs have reduced: its place, or -1. */
+/* Row number i of those that near PEs have reduced: its offset, or -1. */
 EP_STEP int ep_low_home_reduced(const struct ep_run *run, const struct ep_low_home *home, int i)
 {
     int pe = home->own.targets[i];

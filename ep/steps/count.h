@@ -93,7 +93,7 @@ EP_STEP void ep_add_up(const struct ep_shape *shape, const int32_t *counts, int3
 
 /*
  * Numbers of all origins, then where the rows of each begin. Each group of workers does it for itself and stores the
- * same at the same places: a barrier of a group costs less than one of all.
+ * same at the same addresses: a barrier of a group costs less than one of all.
  */
 EP_LOOP void ep_count(const struct ep_run *run, const struct ep_call *call)
 {

@@ -34,7 +34,7 @@ EP_STEP int64_t ep_entry_row(const struct ep_run *run, const struct ep_meta *met
                              const int32_t *first)
 {
     int kind = ep_kind(run, meta->entry[k].expert);
-    uint32_t row = (uint32_t)first[kind] + (uint32_t)meta->entry[k].place;
+    uint32_t row = (uint32_t)first[kind] + (uint32_t)meta->entry[k].offset;
 
     return row < (uint32_t)run->shape.capacity ? (int64_t)kind * run->shape.capacity + row : -1;
 }
@@ -77,7 +77,7 @@ EP_STEP void ep_take_topk(const struct ep_run *run, const shmemx_ep_dispatch_t *
     }
 }
 
-/* Ends the job where a row's meta names no experts or places. */
+/* Ends the job where a row's meta names no experts or offsets. */
 EP_STEP void ep_check_meta(const struct ep_run *run, const struct ep_call *call, const struct ep_meta *meta,
                            int pe)
 {
@@ -85,7 +85,7 @@ EP_STEP void ep_check_meta(const struct ep_run *run, const struct ep_call *call,
     {
         int expert = meta->entry[k].expert;
 
-        if (expert < -1 || expert >= run->shape.experts || (expert >= 0 && meta->entry[k].place < 0))
+        if (expert < -1 || expert >= run->shape.experts || (expert >= 0 && meta->entry[k].offset < 0))
             ep_fault_numbers(run, pe, call, meta->part);
     }
 }

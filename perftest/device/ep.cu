@@ -218,7 +218,7 @@ static double ep_between(int first, int second)
 
 int main(int argc, char **argv)
 {
-    struct moe_place gpu = {};
+    struct moe_backend gpu = {};
 
     gpu.name = "ep";
     gpu.what = "expert parallelism in memory of the GPU: dispatch and combine of tokens' rows by kernels";

@@ -9,26 +9,26 @@
 
 int moe_begin(struct moe_run *run)
 {
-    const struct moe_place *place = run->place;
+    const struct moe_backend *backend = run->backend;
 
     run->figures = shmem_malloc(2 * (MOE_SAMPLES_MAX + 1) * sizeof *run->figures);
-    run->source = place->take_symmetric(place->window);
-    run->dest = place->take(place->window);
+    run->source = backend->take_symmetric(backend->window);
+    run->dest = backend->take(backend->window);
     if (run->figures && run->source && run->dest) {
-        place->fill(run->source, 1, place->window);
+        backend->fill(run->source, 1, backend->window);
         return 0;
     }
     perf_complain("no %zu bytes of symmetric memory for copies, and as many of its own; set "
                   "SHMEM_SYMMETRIC_SIZE, on GPUs SHMEM_DEVICE_SYMMETRIC_SIZE",
-                  place->window);
+                  backend->window);
     return -1;
 }
 
 void moe_end(struct moe_run *run)
 {
-    run->place->release(run->dest);
+    run->backend->release(run->dest);
     shmem_barrier_all();
-    run->place->release_symmetric(run->source);
+    run->backend->release_symmetric(run->source);
     shmem_free(run->figures);
 }
 
@@ -70,9 +70,9 @@ static int fill_rows(struct moe_run *run, uint16_t *x, int tokens)
                         (uint8_t *)x + (size_t)token * hidden, scales + (size_t)token * blocks);
     }
     if (run->x_scales && !failed)
-        run->place->write(run->x_scales, scales, (size_t)tokens * blocks * sizeof *scales);
+        run->backend->write(run->x_scales, scales, (size_t)tokens * blocks * sizeof *scales);
     if (!failed)
-        run->place->write(run->x, x, moe_x_bytes(run));
+        run->backend->write(run->x, x, moe_x_bytes(run));
     free(scales);
     free(row);
     return failed;
@@ -93,8 +93,8 @@ static int fill(struct moe_run *run)
     }
     failed = failed || fill_rows(run, x, tokens);
     if (!failed) {
-        run->place->write(run->topk, chosen, (size_t)tokens * (size_t)topk * sizeof *chosen);
-        run->place->write(run->weights, weights, (size_t)tokens * (size_t)topk * sizeof *weights);
+        run->backend->write(run->topk, chosen, (size_t)tokens * (size_t)topk * sizeof *chosen);
+        run->backend->write(run->weights, weights, (size_t)tokens * (size_t)topk * sizeof *weights);
     }
     if (run->options->in_place && (run->config.dtype == SHMEMX_EP_BF16 || run->x_scales))
         run->x_host = x;
@@ -108,32 +108,32 @@ static int fill(struct moe_run *run)
 /* 0, or -1: no memory. */
 static int take(struct moe_run *run)
 {
-    const struct moe_place *place = run->place;
+    const struct moe_backend *backend = run->backend;
     size_t hidden = (size_t)run->job.hidden, tokens = (size_t)run->now->tokens, topk = (size_t)run->job.topk;
     size_t rows = (size_t)run->rows, value = run->config.dtype == SHMEMX_EP_BF16 ? 2 : 1;
     bool scales = value == 1, high = run->mode == REF_HIGH_THROUGHPUT;
 
     run->x_given = 0;
-    run->x = run->x_own = place->take(tokens * hidden * 2);
+    run->x = run->x_own = backend->take(tokens * hidden * 2);
     run->x_scales = scales && run->options->coded
-                        ? place->take(tokens * hidden / WSH_EP_BLOCK * sizeof *run->x_scales)
+                        ? backend->take(tokens * hidden / WSH_EP_BLOCK * sizeof *run->x_scales)
                         : NULL;
-    run->out = place->take(tokens * hidden * 2);
-    run->topk = place->take(tokens * topk * sizeof *run->topk);
-    run->weights = place->take(tokens * topk * sizeof *run->weights);
-    run->rows_at = place->take(rows * hidden * value);
-    run->row_scales = scales ? place->take(rows * hidden / WSH_EP_BLOCK * sizeof *run->row_scales) : NULL;
-    run->y = run->y_own = run->options->in_place ? NULL : place->take(rows * hidden * 2);
-    run->counts = place->take((size_t)ref_experts_a_pe(&run->job) * sizeof *run->counts);
-    run->row_topk = high ? place->take(rows * topk * sizeof *run->row_topk) : NULL;
-    run->row_weights = high ? place->take(rows * topk * sizeof *run->row_weights) : NULL;
+    run->out = backend->take(tokens * hidden * 2);
+    run->topk = backend->take(tokens * topk * sizeof *run->topk);
+    run->weights = backend->take(tokens * topk * sizeof *run->weights);
+    run->rows_at = backend->take(rows * hidden * value);
+    run->row_scales = scales ? backend->take(rows * hidden / WSH_EP_BLOCK * sizeof *run->row_scales) : NULL;
+    run->y = run->y_own = run->options->in_place ? NULL : backend->take(rows * hidden * 2);
+    run->counts = backend->take((size_t)ref_experts_a_pe(&run->job) * sizeof *run->counts);
+    run->row_topk = high ? backend->take(rows * topk * sizeof *run->row_topk) : NULL;
+    run->row_weights = high ? backend->take(rows * topk * sizeof *run->row_weights) : NULL;
     if (!run->x || !run->out || !run->topk || !run->weights || !run->rows_at ||
         (scales && (!run->row_scales || (run->options->coded && !run->x_scales))) ||
         (!run->y && !run->options->in_place) || !run->counts ||
         (high && (!run->row_topk || !run->row_weights)))
         return -1;
     if (run->y)
-        place->fill(run->y, 0x3c, rows * hidden * 2);
+        backend->fill(run->y, 0x3c, rows * hidden * 2);
     return fill(run) ? -1 : 0;
 }
 
@@ -151,14 +151,14 @@ static int describe(struct moe_run *run)
     int low = now->phase == MOE_DECODE, fan = o->topk < run->npes ? (int)o->topk : run->npes;
     static const enum ref_routing routings[] = {REF_UNIFORM, REF_ZIPF, REF_HOT_EXPERT, REF_UNIFORM};
 
-    run->config = moe_config(o, now, run->place->device, run->blocks ? run->blocks : (int)o->blocks);
+    run->config = moe_config(o, now, run->backend->device, run->blocks ? run->blocks : (int)o->blocks);
     run->mode = low ? REF_LOW_LATENCY : REF_HIGH_THROUGHPUT;
     run->job = (struct ref_job){.pes = run->npes,
                                 .hosts = run->npes / run->near,
                                 .experts = now->experts,
                                 .topk = (int)o->topk,
                                 .exact = o->exact,
-                                .steps = run->place->device && run->npes > run->near,
+                                .steps = run->backend->device && run->npes > run->near,
                                 .tokens = now->tokens,
                                 .hidden = (int)o->hidden,
                                 .dtype = (enum ref_dtype)now->dtype,
@@ -212,7 +212,7 @@ void moe_close(struct moe_run *run)
     if (run->ep)
         shmemx_ep_destroy(run->ep);
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
-        run->place->release(memory[i]);
+        run->backend->release(memory[i]);
     free(run->x_host);
     free(run->links);
 }

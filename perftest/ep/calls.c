@@ -9,7 +9,7 @@ static const void *x_of(struct moe_run *run, int halves)
         return run->x;
     run->x = shmemx_ep_buffer(run->ep, SHMEMX_EP_BUFFER_X);
     if (run->x_given++ < 2)
-        run->place->write(run->x, run->x_host, moe_x_bytes(run));
+        run->backend->write(run->x, run->x_host, moe_x_bytes(run));
     return run->x;
 }
 
@@ -34,15 +34,17 @@ int moe_dispatch(struct moe_run *run, int halves)
                                  .counts = run->counts,
                                  .row_topk = high ? run->row_topk : NULL,
                                  .row_weights = high ? run->row_weights : NULL,
-                                 .stream = run->place->stream()};
+                                 .stream = run->backend->stream()};
 
     return shmemx_ep_dispatch(run->ep, &call);
 }
 
 int moe_combine(struct moe_run *run, int halves)
 {
-    shmemx_ep_combine_t call = {
-        .version = SHMEMX_EP_CALL_VERSION, .halves = halves, .out = run->out, .stream = run->place->stream()};
+    shmemx_ep_combine_t call = {.version = SHMEMX_EP_CALL_VERSION,
+                                .halves = halves,
+                                .out = run->out,
+                                .stream = run->backend->stream()};
 
     if (run->options->in_place && halves & SHMEMX_EP_SEND)
         run->y = shmemx_ep_buffer(run->ep, SHMEMX_EP_BUFFER_Y);

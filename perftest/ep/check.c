@@ -69,15 +69,15 @@ static long part_wrong(struct moe_run *run, const struct ref_received *wanted, s
     long wrong = 0;
 
     part->rows = ref_received_rows(wanted, part->number);
-    run->place->read(part->values, (char *)run->rows_at + first * row, (size_t)part->rows * row);
+    run->backend->read(part->values, (char *)run->rows_at + first * row, (size_t)part->rows * row);
     if (run->row_scales)
-        run->place->read(part->scales, run->row_scales + first * blocks,
-                         (size_t)part->rows * blocks * sizeof(float));
+        run->backend->read(part->scales, run->row_scales + first * blocks,
+                           (size_t)part->rows * blocks * sizeof(float));
     for (int slot = 0; slot < part->rows; slot++) {
         wrong += row_wrong(run, wanted, part, slot);
         answer(run, wanted, part, slot);
     }
-    run->place->write((char *)run->y + first * hidden * 2, part->y, (size_t)part->rows * hidden * 2);
+    run->backend->write((char *)run->y + first * hidden * 2, part->y, (size_t)part->rows * hidden * 2);
     return wrong;
 }
 
@@ -134,7 +134,7 @@ static long out_wrong(struct moe_run *run)
     long wrong = !out || !row;
 
     if (!wrong)
-        run->place->read(out, run->out, (size_t)tokens * bytes);
+        run->backend->read(out, run->out, (size_t)tokens * bytes);
     for (int token = 0; token < tokens && out && row; token++)
         wrong += ref_combined_row(&run->job, run->mode, run->route, run->me, token, row) ||
                  memcmp(row, out + (size_t)token * hidden, bytes) != 0;
@@ -169,13 +169,13 @@ long moe_check(struct moe_run *run, bool rows)
         return 1;
     }
     wrong = counts_wrong(run, &wanted);
-    run->place->finish();
+    run->backend->finish();
     if (rows)
         wrong += rows_wrong(run, &wanted);
     ref_received_free(&wanted);
     shmem_barrier_all();
     if (moe_combine(run, SHMEMX_EP_BOTH))
         return wrong + 1;
-    run->place->finish();
+    run->backend->finish();
     return wrong + (rows ? out_wrong(run) : 0);
 }

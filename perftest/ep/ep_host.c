@@ -84,7 +84,7 @@ static double between(int first, int second)
     return (marks[second] - marks[first]) / 1e3;
 }
 
-static const struct moe_place host = {
+static const struct moe_backend host = {
     .name = "ep_host",
     .what = "expert parallelism in memory of the host: dispatch and combine of tokens' rows",
     .window = (size_t)16 << 20,

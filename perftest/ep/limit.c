@@ -40,21 +40,21 @@ double moe_link_rows(const struct moe_run *run, enum moe_what what)
 /* `rounds` times the bytes of `what` from every other PE of the host, each in one go. us. */
 static double copy_once(struct moe_run *run, enum moe_what what, long rounds, size_t window)
 {
-    const struct moe_place *place = run->place;
+    const struct moe_backend *backend = run->backend;
     int first = run->me / run->near * run->near;
 
-    place->begin();
-    place->barrier();
-    place->mark(0);
+    backend->begin();
+    backend->barrier();
+    backend->mark(0);
     for (int step = 1; step < run->near; step++) {
         size_t bytes = ((size_t)bytes_from(run, what, step) + 15) / 16 * 16 * (size_t)rounds;
         if (bytes)
-            place->copy(run->dest, shmem_ptr(run->source, first + (run->me - first + step) % run->near),
-                        bytes, window, run->sms);
+            backend->copy(run->dest, shmem_ptr(run->source, first + (run->me - first + step) % run->near),
+                          bytes, window, run->sms);
     }
-    place->mark(1);
-    place->finish();
-    return place->between(0, 1);
+    backend->mark(1);
+    backend->finish();
+    return backend->between(0, 1);
 }
 
 static double copies(struct moe_run *run, enum moe_what what, long rounds, size_t window)
@@ -72,7 +72,7 @@ static double copies(struct moe_run *run, enum moe_what what, long rounds, size_
 double moe_limit(struct moe_run *run, enum moe_what what)
 {
     double bytes = moe_max(run, moe_link_bytes(run, what)), same, others;
-    size_t window = 4096, most = run->place->window;
+    size_t window = 4096, most = run->backend->window;
 
     if (run->near != run->npes || bytes <= 0)
         return NAN;

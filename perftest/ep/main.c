@@ -30,7 +30,7 @@ static const char *hosts_of(struct moe_run *run)
     double machine = perf_machine(), most = moe_max(run, machine), least = -moe_max(run, -machine);
 
     run->machine = machine != 0 && most == least ? run->npes : run->near;
-    run->sms = run->place->blocks(run->machine);
+    run->sms = run->backend->blocks(run->machine);
     if (run->near == run->npes)
         return "one host";
     return run->machine == run->npes ? "emulated hosts: shows protocol, not PCIe or NIC behaviour"
@@ -155,7 +155,7 @@ static int run_all(struct moe_run *run)
                           run->options->perf.rows ? run->options->perf.rows : "*", run->npes);
         return PERF_USAGE;
     }
-    if (run->place->open() || moe_begin(run))
+    if (run->backend->open() || moe_begin(run))
         shmem_global_exit(PERF_FAILED);
     run->near = near_of(run);
     const char *hosts = hosts_of(run);
@@ -167,25 +167,25 @@ static int run_all(struct moe_run *run)
     if (run->me == 0 && perf_report_close(&report))
         status = PERF_FAILED;
     moe_end(run);
-    run->place->close();
+    run->backend->close();
     return status;
 }
 
-int moe_main(const struct moe_place *place, int argc, char **argv)
+int moe_main(const struct moe_backend *backend, int argc, char **argv)
 {
     struct moe_options o;
-    int status = moe_options_parse(&o, place, argc, argv);
+    int status = moe_options_parse(&o, backend, argc, argv);
 
     if (status >= 0)
         return status;
     if (o.list || o.memory)
-        return o.list ? list(&o) : moe_memory(&o, place->device);
-    status = place->probe();
+        return o.list ? list(&o) : moe_memory(&o, backend->device);
+    status = backend->probe();
     if (status)
         return status;
     perf_watch(START_SECONDS, "the start");
     shmem_init();
-    struct moe_run run = {.options = &o, .place = place, .me = shmem_my_pe(), .npes = shmem_n_pes()};
+    struct moe_run run = {.options = &o, .backend = backend, .me = shmem_my_pe(), .npes = shmem_n_pes()};
     status = run_all(&run);
     perf_watch(START_SECONDS, "the end");
     shmem_finalize();

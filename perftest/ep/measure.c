@@ -38,23 +38,23 @@ static void calls(struct moe_run *run, enum moe_what what)
 
 static void capture(struct moe_run *run, enum moe_what what)
 {
-    run->place->capture();
+    run->backend->capture();
     calls(run, what);
-    run->place->captured();
+    run->backend->captured();
 }
 
 /* The last PE comes later, where the options say so. */
 static void begin_iteration(struct moe_run *run, int first)
 {
-    const struct moe_place *place = run->place;
+    const struct moe_backend *backend = run->backend;
 
-    place->barrier();
-    place->mark(first);
+    backend->barrier();
+    backend->mark(first);
     if (!run->options->late)
         return;
     if (run->me == run->npes - 1)
-        place->wait(run->options->late);
-    place->mark(first + CAME);
+        backend->wait(run->options->late);
+    backend->mark(first + CAME);
 }
 
 /* The iteration's calls, between marks from `first` on. */
@@ -62,35 +62,35 @@ static void iterate(struct moe_run *run, enum moe_what what, int first)
 {
     begin_iteration(run, first);
     if (run->options->graph)
-        run->place->replay();
+        run->backend->replay();
     else
         calls(run, what);
-    run->place->mark(first + ENDED);
+    run->backend->mark(first + ENDED);
 }
 
 static void iterate_overlap(struct moe_run *run, long rounds, int first)
 {
-    const struct moe_place *place = run->place;
+    const struct moe_backend *backend = run->backend;
 
     begin_iteration(run, first);
     done(moe_dispatch(run, SHMEMX_EP_SEND));
-    place->mark(first + SENT);
-    place->compute(rounds);
-    place->mark(first + SENT + 1);
+    backend->mark(first + SENT);
+    backend->compute(rounds);
+    backend->mark(first + SENT + 1);
     done(moe_dispatch(run, SHMEMX_EP_RECEIVE));
-    place->mark(first + SENT + 2);
+    backend->mark(first + SENT + 2);
     done(moe_combine(run, SHMEMX_EP_SEND));
-    place->mark(first + SENT + 3);
-    place->compute(rounds);
-    place->mark(first + SENT + 4);
+    backend->mark(first + SENT + 3);
+    backend->compute(rounds);
+    backend->mark(first + SENT + 4);
     done(moe_combine(run, SHMEMX_EP_RECEIVE));
-    place->mark(first + ENDED);
+    backend->mark(first + ENDED);
 }
 
 /* What iteration i has taken, from its marks. */
 static void read_marks(struct moe_run *run, enum moe_what what, int first, const struct times *times, long i)
 {
-    double (*between)(int, int) = run->place->between;
+    double (*between)(int, int) = run->backend->between;
     int came = first + (run->options->late ? CAME : 0);
 
     times->late[i] = between(first, came);
@@ -110,16 +110,16 @@ static void read_marks(struct moe_run *run, enum moe_what what, int first, const
 static void iterations(struct moe_run *run, enum moe_what what, long rounds, long n,
                        const struct times *times)
 {
-    const struct moe_place *place = run->place;
+    const struct moe_backend *backend = run->backend;
 
     for (long done_n = 0, chunk; done_n < n; done_n += chunk) {
         chunk = n - done_n < MOE_CHUNK ? n - done_n : MOE_CHUNK;
-        place->begin();
+        backend->begin();
         for (int i = 0; i < chunk && what == MOE_OVERLAP; i++)
             iterate_overlap(run, rounds, i * MOE_MARKS);
         for (int i = 0; i < chunk && what != MOE_OVERLAP; i++)
             iterate(run, what, i * MOE_MARKS);
-        place->finish();
+        backend->finish();
         for (int i = 0; i < chunk; i++)
             read_marks(run, what, i * MOE_MARKS, times, done_n + i);
     }
@@ -145,13 +145,13 @@ void moe_slowest(struct moe_run *run, double *us, long n, struct perf_stats *sta
 
 static double compute_once(struct moe_run *run, long rounds)
 {
-    run->place->begin();
-    run->place->barrier();
-    run->place->mark(0);
-    run->place->compute(rounds);
-    run->place->mark(1);
-    run->place->finish();
-    return run->place->between(0, 1);
+    run->backend->begin();
+    run->backend->barrier();
+    run->backend->mark(0);
+    run->backend->compute(rounds);
+    run->backend->mark(1);
+    run->backend->finish();
+    return run->backend->between(0, 1);
 }
 
 /* Rounds of a compute kernel that last as long as the options say, and us that it takes alone. */
@@ -190,7 +190,7 @@ static void count(struct moe_run *run, struct moe_row *row)
         done(moe_dispatch(run, SHMEMX_EP_BOTH));
     if (row->what != MOE_DISPATCH)
         done(moe_combine(run, SHMEMX_EP_BOTH));
-    run->place->finish();
+    run->backend->finish();
     shmemx_network_counts(&network[2], &network[3]);
     shmemx_ep_statistics(run->ep, &after);
     row->network = moe_sum(run, (double)(after.network_rows - before.network_rows)) / run->npes;
@@ -267,7 +267,7 @@ double moe_glance(struct moe_run *run)
     iterations(run, MOE_BOTH, 0, GLANCE, &times);
     sum_up(run, MOE_BOTH, &times, GLANCE, &row);
     if (graph)
-        run->place->release_graph();
+        run->backend->release_graph();
     free(times.us);
     return row.us.p50;
 }
@@ -291,7 +291,7 @@ void moe_measure(struct moe_run *run, enum moe_what what, struct moe_row *row)
     iterations(run, what, rounds, n, &times);
     sum_up(run, what, &times, n, row);
     if (graph)
-        run->place->release_graph();
+        run->backend->release_graph();
     free(times.us);
     expect(run, row);
     count(run, row);

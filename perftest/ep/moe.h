@@ -44,7 +44,7 @@ struct moe_case {
 };
 
 /* Where rows lie, and how calls on them are timed. Every PE calls each function. */
-struct moe_place {
+struct moe_backend {
     const char *name, *what; /* of the program */
     bool device;
     size_t window;         /* bytes that copies go around in: a power of two, 4096 or more */
@@ -96,7 +96,7 @@ struct moe_link {
 /* A case while it runs. */
 struct moe_run {
     const struct moe_options *options;
-    const struct moe_place *place;
+    const struct moe_backend *backend;
     const struct moe_case *now;
     struct ref_job job;
     shmemx_ep_config_t config;
@@ -141,7 +141,7 @@ struct moe_row {
 
 /* --- options.c --- */
 /* -1, or the status with which the program ends at once: after the help, or a line. */
-int moe_options_parse(struct moe_options *o, const struct moe_place *place, int argc, char **argv);
+int moe_options_parse(struct moe_options *o, const struct moe_backend *backend, int argc, char **argv);
 /* The cases that were asked for, of `pes` PEs (0: any number). Their number. */
 int moe_cases(struct moe_case *cases, const struct moe_options *o, int pes);
 /* MODE.DTYPE.EXPERTS.TOKENS.WHAT, as in decode.fp8.256.128.both. Returns id. */
@@ -201,7 +201,7 @@ void moe_published_print(FILE *to);
 
 /* --- main.c --- */
 /* The program. Its exit status. */
-int moe_main(const struct moe_place *place, int argc, char **argv);
+int moe_main(const struct moe_backend *backend, int argc, char **argv);
 
 #ifdef __cplusplus
 }

@@ -71,39 +71,39 @@ static const struct perf_defaults defaults = {.samples = 30,
                                               .seconds = -1,
                                               .own = own};
 
-static void help(const struct moe_options *o, const struct moe_place *place)
+static void help(const struct moe_options *o, const struct moe_backend *backend)
 {
     printf("%s: %s.\nUsage: oshrun -n 8 %s [options]\n"
            "A sample (-n) is an iteration: the time of its slowest PE. -m takes ids as --list prints them, "
            "or one of "
            "their words.\n",
-           place->name, place->what, place->name);
+           backend->name, backend->what, backend->name);
     perf_options_help(&o->perf, &defaults);
     printf("Exit status: 0 right, 1 wrong data or no end, 2 bad options, 77 no GPU.\nRows:\n");
     for (int w = 0; w < MOE_WHATS; w++)
         printf("  %-10s %s\n", moe_what_names[w], row_help[w]);
 }
 
-int moe_options_parse(struct moe_options *o, const struct moe_place *place, int argc, char **argv)
+int moe_options_parse(struct moe_options *o, const struct moe_backend *backend, int argc, char **argv)
 {
     char error[PERF_ERROR_TEXT];
 
-    perf_name_set(place->name);
+    perf_name_set(backend->name);
     *o = (struct moe_options){.hidden = 7168, .topk = 8, .compute = 1000, .experts = {2, {256, 288}}};
     if (perf_options_parse(&o->perf, &defaults, argc, argv, error)) {
         perf_complain("%s", error);
         return PERF_USAGE;
     }
-    if (o->graph && (!place->capture || o->in_place)) {
+    if (o->graph && (!backend->capture || o->in_place)) {
         perf_complain("option --graph: needs a GPU's program, and goes without --in-place");
         return PERF_USAGE;
     }
-    if (o->best && (!place->device || o->blocks)) {
+    if (o->best && (!backend->device || o->blocks)) {
         perf_complain("option --best: needs a GPU's program, and goes without --blocks");
         return PERF_USAGE;
     }
     if (o->perf.help)
-        help(o, place);
+        help(o, backend);
     return o->perf.help ? PERF_OK : -1;
 }
 

@@ -86,7 +86,7 @@ static void head(FILE *to, const struct moe_run *run, const char *hosts)
         snprintf(by, sizeof by, "by the best number of SMs");
     else if (o->blocks)
         snprintf(by, sizeof by, "by %ld SMs", o->blocks);
-    else if (run->place->device)
+    else if (run->backend->device)
         snprintf(by, sizeof by, "by the library's number of SMs");
     fprintf(to,
             "# %s; hidden %ld, top-%ld, routing %s, weights %s, route between hosts %s, %s, %ld call%s%s an "
@@ -107,12 +107,12 @@ static void head(FILE *to, const struct moe_run *run, const char *hosts)
 int moe_report_open(struct perf_report *report, const struct moe_run *run, const char *hosts)
 {
     static char name[SHMEM_MAX_NAME_LEN + 1], version[16];
-    struct perf_about about = {.program = run->place->name,
-                               .what = run->place->what,
+    struct perf_about about = {.program = run->backend->name,
+                               .what = run->backend->what,
                                .library = name,
                                .version = version,
                                .transport =
-                                   run->near == run->npes ? run->place->transport : "with the network",
+                                   run->near == run->npes ? run->backend->transport : "with the network",
                                .npes = run->npes,
                                .fields = {{"hosts", NULL, hosts, 0, 0, PERF_END}},
                                .n_fields = 1};
@@ -129,9 +129,9 @@ int moe_report_open(struct perf_report *report, const struct moe_run *run, const
     return 0;
 }
 
-static void add(struct perf_row *perf, const char *name, double value, int decimals, enum perf_column place)
+static void add(struct perf_row *perf, const char *name, double value, int decimals, enum perf_column column)
 {
-    perf_row_add(perf, name, NULL, value, decimals, place);
+    perf_row_add(perf, name, NULL, value, decimals, column);
 }
 
 static void add_text(struct perf_row *perf, const char *name, const char *text)

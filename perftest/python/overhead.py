@@ -294,13 +294,13 @@ def deep_ep(calls: int) -> int:
 
     first = dispatch()[2]
     combine(first)
-    place = first.place
+    entry = first.entry
     for name, struct in (("_dispatch", ep.Dispatch), ("_combine", ep.Combine)):
         routine = loops["nothing"]  # an object of its own
         routine.restype, routine.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.POINTER(struct)]
-        setattr(place.instance, name, routine)
+        setattr(entry.instance, name, routine)
     buffer._low.plans.clear()
-    place.plans.clear()
+    entry.plans.clear()
 
     def hooked() -> None:
         got = dispatch(return_recv_hook=True)
@@ -325,7 +325,7 @@ def deep_ep(calls: int) -> int:
         ways: Dict[str, Callable[[int], Any]] = {}
         if _quick.module is not None:
             ways["by the extension"] = functools.partial(again, call)
-        ways["by ctypes"] = functools.partial(by_ctypes, call, (place, buffer._low))
+        ways["by ctypes"] = functools.partial(by_ctypes, call, (entry, buffer._low))
         for way, ns in in_turn(ways, calls).items():
             rows.add("%s: %s" % (name, way), ns, idle)
     sys.stdout.flush()

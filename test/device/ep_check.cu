@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* Of what kernels look at: rows by part, from first[part] on. */
-struct look {
+/* What kernels check: rows by part, from first[part] on. */
+struct check {
     struct ref_job job;
     struct ep_arrays a;
     const void *rows;
@@ -17,22 +17,22 @@ struct look {
 };
 
 /* Where row `row` of a part lies, among all; -1: it does not fit. */
-static __device__ int64_t place(const struct look &look, int part, int64_t row)
+static __device__ int64_t row_at(const struct check &check, int part, int64_t row)
 {
-    return row < look.capacity ? part * look.capacity + row : -1;
+    return row < check.capacity ? part * check.capacity + row : -1;
 }
 
-static __device__ uint64_t key_of(const struct look &look, int64_t at)
+static __device__ uint64_t key_of(const struct check &check, int64_t at)
 {
-    struct ref_origin origin = look.a.origin[at];
+    struct ref_origin origin = check.a.origin[at];
 
-    return ref_row_key(look.job.seed, origin.pe, look.job.call, origin.token);
+    return ref_row_key(check.job.seed, origin.pe, check.job.call, origin.token);
 }
 
-static __device__ void expect_codes(const struct look &look, uint64_t key, int64_t row, int block)
+static __device__ void expect_codes(const struct check &check, uint64_t key, int64_t row, int block)
 {
-    enum wsh_ep_scale kind = look.job.dtype == REF_FP8 ? WSH_EP_SCALE_FLOAT : WSH_EP_SCALE_POWER2;
-    size_t at = (size_t)row * (size_t)look.job.hidden + (size_t)block * WSH_EP_BLOCK;
+    enum wsh_ep_scale kind = check.job.dtype == REF_FP8 ? WSH_EP_SCALE_FLOAT : WSH_EP_SCALE_POWER2;
+    size_t at = (size_t)row * (size_t)check.job.hidden + (size_t)block * WSH_EP_BLOCK;
     uint16_t values[WSH_EP_BLOCK];
     uint8_t codes[WSH_EP_BLOCK];
     float scale;
@@ -40,87 +40,87 @@ static __device__ void expect_codes(const struct look &look, uint64_t key, int64
     for (int i = 0; i < WSH_EP_BLOCK; i++)
         values[i] = ref_row_value(key, block * WSH_EP_BLOCK + i);
     wsh_ep_quantize(values, WSH_EP_BLOCK, kind, codes, &scale);
-    dev_expect(look.report, at, wsh_ep_bits(scale), wsh_ep_bits(look.a.row_scales[at / WSH_EP_BLOCK]));
+    dev_expect(check.report, at, wsh_ep_bits(scale), wsh_ep_bits(check.a.row_scales[at / WSH_EP_BLOCK]));
     for (int i = 0; i < WSH_EP_BLOCK; i++)
-        dev_expect(look.report, at + (size_t)i, codes[i], ((const uint8_t *)look.rows)[at + (size_t)i]);
+        dev_expect(check.report, at + (size_t)i, codes[i], ((const uint8_t *)check.rows)[at + (size_t)i]);
 }
 
 /* Each block of threads takes rows of part blockIdx.y. */
-static __global__ void look_at_rows(struct look look)
+static __global__ void check_rows(struct check check)
 {
     int part = (int)blockIdx.y;
-    int64_t begin = look.a.first[part], n = look.a.first[part + 1] - begin;
+    int64_t begin = check.a.first[part], n = check.a.first[part + 1] - begin;
 
     for (int64_t i = blockIdx.x; i < n; i += gridDim.x) {
-        uint64_t key = key_of(look, begin + i);
-        int64_t row = place(look, part, i);
+        uint64_t key = key_of(check, begin + i);
+        int64_t row = row_at(check, part, i);
 
         if (row < 0)
             continue;
-        if (look.job.dtype != REF_BF16) {
-            for (int b = (int)threadIdx.x; b < look.job.hidden / WSH_EP_BLOCK; b += (int)blockDim.x)
-                expect_codes(look, key, row, b);
+        if (check.job.dtype != REF_BF16) {
+            for (int b = (int)threadIdx.x; b < check.job.hidden / WSH_EP_BLOCK; b += (int)blockDim.x)
+                expect_codes(check, key, row, b);
             continue;
         }
-        for (int c = (int)threadIdx.x; c < look.job.hidden; c += (int)blockDim.x) {
-            size_t at = (size_t)row * (size_t)look.job.hidden + (size_t)c;
+        for (int c = (int)threadIdx.x; c < check.job.hidden; c += (int)blockDim.x) {
+            size_t at = (size_t)row * (size_t)check.job.hidden + (size_t)c;
 
-            dev_expect(look.report, at, ref_row_value(key, c), ((const uint16_t *)look.rows)[at]);
+            dev_expect(check.report, at, ref_row_value(key, c), ((const uint16_t *)check.rows)[at]);
         }
     }
 }
 
 /* What has come, as bfloat16. */
-static __device__ uint16_t came(const struct look &look, int64_t row, int column)
+static __device__ uint16_t came(const struct check &check, int64_t row, int column)
 {
-    size_t at = (size_t)row * (size_t)look.job.hidden + (size_t)column;
+    size_t at = (size_t)row * (size_t)check.job.hidden + (size_t)column;
 
-    if (look.job.dtype == REF_BF16)
-        return ((const uint16_t *)look.rows)[at];
-    return wsh_ep_to_bf16(wsh_ep_mul(wsh_ep_from_e4m3(((const uint8_t *)look.rows)[at]),
-                                     look.a.row_scales[at / WSH_EP_BLOCK]));
+    if (check.job.dtype == REF_BF16)
+        return ((const uint16_t *)check.rows)[at];
+    return wsh_ep_to_bf16(wsh_ep_mul(wsh_ep_from_e4m3(((const uint8_t *)check.rows)[at]),
+                                     check.a.row_scales[at / WSH_EP_BLOCK]));
 }
 
-static __device__ uint16_t experts_make(const struct look &look, int part, int64_t row, int column)
+static __device__ uint16_t experts_make(const struct check &check, int part, int64_t row, int column)
 {
-    uint16_t value = came(look, row, column);
-    int topk = look.job.topk, first = look.me * (look.job.experts / look.job.pes);
+    uint16_t value = came(check, row, column);
+    int topk = check.job.topk, first = check.me * (check.job.experts / check.job.pes);
     float sum = 0.0f;
 
-    if (!look.high)
+    if (!check.high)
         return ref_expert_value(first + part, column, value);
     for (int k = 0; k < topk; k++) {
-        int32_t expert = look.a.row_topk[row * topk + k];
+        int32_t expert = check.a.row_topk[row * topk + k];
 
         if (expert >= 0)
-            sum = wsh_ep_add(sum, wsh_ep_mul(look.a.row_weights[row * topk + k],
+            sum = wsh_ep_add(sum, wsh_ep_mul(check.a.row_weights[row * topk + k],
                                              wsh_ep_from_bf16(ref_expert_value(first + expert, column, value))));
     }
     return wsh_ep_to_bf16(sum);
 }
 
-static __global__ void run_experts(struct look look)
+static __global__ void run_experts(struct check check)
 {
     int part = (int)blockIdx.y;
-    int64_t begin = look.a.first[part], n = look.a.first[part + 1] - begin;
+    int64_t begin = check.a.first[part], n = check.a.first[part + 1] - begin;
 
     for (int64_t i = blockIdx.x; i < n; i += gridDim.x) {
-        int64_t row = place(look, part, i);
+        int64_t row = row_at(check, part, i);
 
-        for (int c = (int)threadIdx.x; row >= 0 && c < look.job.hidden; c += (int)blockDim.x)
-            look.y[(size_t)row * (size_t)look.job.hidden + (size_t)c] = experts_make(look, part, row, c);
-        for (int k = (int)threadIdx.x; row >= 0 && look.high && k < look.job.topk; k += (int)blockDim.x)
-            look.a.y_weights[row * look.job.topk + k] = ref_returned_weight(key_of(look, begin + i), look.me, k);
+        for (int c = (int)threadIdx.x; row >= 0 && c < check.job.hidden; c += (int)blockDim.x)
+            check.y[(size_t)row * (size_t)check.job.hidden + (size_t)c] = experts_make(check, part, row, c);
+        for (int k = (int)threadIdx.x; row >= 0 && check.high && k < check.job.topk; k += (int)blockDim.x)
+            check.a.y_weights[row * check.job.topk + k] = ref_returned_weight(key_of(check, begin + i), check.me, k);
     }
 }
 
-static struct look look_of(const struct ep_world *world)
+static struct check check_of(const struct ep_world *world)
 {
     bool high = world->of.mode == REF_HIGH_THROUGHPUT;
     int parts = high ? 1 : world->of.mine;
 
-    return look{world->job, world->a, world->a.rows, (uint16_t *)world->y, world->rows / parts, parts, mp_me, high,
-                world->report};
+    return check{world->job, world->a, world->a.rows, (uint16_t *)world->y, world->rows / parts, parts, mp_me, high,
+                 world->report};
 }
 
 static bool is_first_wrong(const char *what, const struct ep_world *world, int64_t at, double expected, double got)
@@ -187,16 +187,16 @@ static void check_topk(struct ep_world *world, const struct ref_received *receiv
 void ep_check_dispatch(struct ep_world *world)
 {
     struct ref_received received;
-    struct look look = look_of(world);
+    struct check check = check_of(world);
 
     mp_check(cudaStreamSynchronize(world->stream) == cudaSuccess, "%s: dispatch", ep_case_name(&world->of));
     mp_check(!ref_received_make(&received, &world->job, world->of.mode, mp_me), "no memory");
     check_numbers(world, &received);
-    if (look.high)
+    if (check.high)
         check_topk(world, &received);
-    dev_upload(world->a.origin, received.origin, (size_t)received.first[look.parts] * sizeof *received.origin);
-    dev_upload(world->a.first, received.first, (size_t)(look.parts + 1) * sizeof *received.first);
-    look_at_rows<<<dim3(16, (unsigned)look.parts), 128, 0, world->stream>>>(look);
+    dev_upload(world->a.origin, received.origin, (size_t)received.first[check.parts] * sizeof *received.origin);
+    dev_upload(world->a.first, received.first, (size_t)(check.parts + 1) * sizeof *received.first);
+    check_rows<<<dim3(16, (unsigned)check.parts), 128, 0, world->stream>>>(check);
     mp_check(cudaStreamSynchronize(world->stream) == cudaSuccess, "%s: rows", ep_case_name(&world->of));
     dev_check_report(world->report, ep_case_name(&world->of));
     ref_received_free(&received);
@@ -204,11 +204,11 @@ void ep_check_dispatch(struct ep_world *world)
 
 void ep_start_experts(struct ep_world *world)
 {
-    struct look look;
+    struct check check;
 
     world->y = world->of.options & EP_IN_Y ? shmemx_ep_buffer(world->ep, SHMEMX_EP_BUFFER_Y) : world->a.y;
-    look = look_of(world);
-    run_experts<<<dim3(16, (unsigned)look.parts), 128, 0, world->stream>>>(look);
+    check = check_of(world);
+    run_experts<<<dim3(16, (unsigned)check.parts), 128, 0, world->stream>>>(check);
 }
 
 /* Each row, or about fifty. */

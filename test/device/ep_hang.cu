@@ -79,7 +79,7 @@ static void expect_report(FILE *lines, bool low)
 }
 
 /* Of the stream's work, which the stopped PE holds up. */
-static void wait_and_look(struct ep_world *world, FILE *lines, bool low)
+static void wait_and_check(struct ep_world *world, FILE *lines, bool low)
 {
     cudaError_t status = cudaStreamSynchronize(world->stream);
 
@@ -108,14 +108,14 @@ static void run(bool low)
         stop();
     ep_start_dispatch(&world, SHMEMX_EP_BOTH);
     if (low)
-        wait_and_look(&world, lines, low);
+        wait_and_check(&world, lines, low);
     ep_check_dispatch(&world);
     ep_start_experts(&world);
     if (is_stopped() && !low)
         stop();
     ep_start_combine(&world, SHMEMX_EP_BOTH);
     if (!low)
-        wait_and_look(&world, lines, low);
+        wait_and_check(&world, lines, low);
     ep_check_combine(&world);
     ep_close(&world);
 }

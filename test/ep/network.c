@@ -14,7 +14,7 @@ struct network {
     shmemx_ep_statistics_t calls;
 };
 
-static struct network look(const struct calls *calls)
+static struct network counts_now(const struct calls *calls)
 {
     struct network now;
 
@@ -65,10 +65,10 @@ static void count(enum ref_mode mode, enum ref_route route)
     if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, mode, route, &options))
         return;
     shmem_barrier_all();
-    before = look(&calls);
+    before = counts_now(&calls);
     for (int64_t call = 0; call < CALLS; call++)
         calls_round(&calls, call);
-    after = look(&calls);
+    after = counts_now(&calls);
     compare(&calls, &before, &after);
     mp_sleep(0.05); /* others may be in a call: what the barrier sends must not be counted by mistake */
     shmem_barrier_all();

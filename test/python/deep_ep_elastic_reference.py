@@ -17,7 +17,7 @@ class Expanded(NamedTuple):
     weights: torch.Tensor
     start: List[int]
     count: List[int]
-    places: torch.Tensor
+    entries: torch.Tensor
     ids: torch.Tensor
 
 
@@ -50,12 +50,12 @@ def expanded(case: Case, rank: int, alignment: int) -> Expanded:
     """Rows of each expert in the order of received ones; padding is zero."""
     rows = normal_rows(case, rank)
     x, weights, start, ids = [], [], [], []
-    places = torch.full(rows.topk.shape, -1, dtype=torch.int32)
+    entries = torch.full(rows.topk.shape, -1, dtype=torch.int32)
     for expert in range(case.local):
         start.append(len(x))
         for row, topk in enumerate(rows.topk.tolist()):
             if expert in topk:
-                places[row, topk.index(expert)] = len(x)
+                entries[row, topk.index(expert)] = len(x)
                 x.append(rows.x[row])
                 weights.append(float(rows.weights[row, topk.index(expert)]))
                 ids.append(expert)
@@ -69,7 +69,7 @@ def expanded(case: Case, rank: int, alignment: int) -> Expanded:
         torch.tensor(weights),
         start,
         rows.counts,
-        places,
+        entries,
         torch.tensor(ids, dtype=torch.int32),
     )
 

@@ -75,15 +75,15 @@ def numbers(job: Job, handle: Any, case: Case, alignment: int, expand: bool, syn
     assert handle.token_metadata_at_forward is None and handle.channel_linked_list is None
 
 
-def check_metadata(job: Job, handle: Any, case: Case, places: Any) -> None:
+def check_metadata(job: Job, handle: Any, case: Case, entries: Any) -> None:
     wanted = wanted_of.metadata(case, job.rank, MOST)
     found, rows = handle.recv_src_metadata, wanted.shape[0]
     assert found.shape == (handle.num_recv_tokens, case.topk + 2)
     same(found[:rows, :2], wanted)
-    if places is None:
+    if entries is None:
         assert (found[:, 2:] == -1).all()
     else:
-        same(found[:rows, 2:], places)
+        same(found[:rows, 2:], entries)
     assert (found[rows:] == -1).all()
     slots, topk = handle.dst_buffer_slot_idx, mine(job, case).topk
     assert slots.shape == topk.shape and ((slots >= 0) == (topk >= 0)).all()
@@ -117,7 +117,7 @@ def check_expanded(
     blank = torch.zeros(x.shape[0] - rows)
     same(weights.cpu()[real], torch.cat([wanted.weights, blank])[real])
     numbers(job, handle, case, alignment, True, sync)
-    check_metadata(job, handle, case, wanted.places)
+    check_metadata(job, handle, case, wanted.entries)
 
 
 def results_of(job: Job, case: Case, got: Tuple) -> torch.Tensor:
@@ -300,8 +300,8 @@ def test_elastic_fp8(job: Job) -> None:
             if expand:
                 ids = wanted_of.expanded(case, job.rank, 4)
                 real = (ids.ids >= 0).nonzero().flatten()
-                at = (ids.places >= 0).nonzero()
-                order = ids.places[at[:, 0], at[:, 1]].sort()[1]
+                at = (ids.entries >= 0).nonzero()
+                order = ids.entries[at[:, 0], at[:, 1]].sort()[1]
                 same(rows[real].view(torch.uint8), want_codes.view(torch.uint8)[at[order, 0]])
                 same(come[real], want_scales[at[order, 0]])
             else:

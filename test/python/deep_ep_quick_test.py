@@ -215,7 +215,7 @@ def test_refused_alike(job: Job) -> None:
                 told.append("%s: %s" % (type(error).__name__, error))
             else:
                 raise AssertionError("not refused")
-        handle.place.plans.clear()
+        handle.entry.plans.clear()
         buffer._low.plans.clear()
         texts.append(told)
     assert texts[0] == texts[1], [pair for pair in zip(*texts) if pair[0] != pair[1]]
@@ -320,10 +320,10 @@ class Stream:
 
 
 @contextlib.contextmanager
-def fake_streams(place: Any) -> Iterator[Tuple[List[Stream], List[Tuple[str, int, int]]]]:
-    """A place of a GPU that is not there: which stream is current, and the halves and streams of
+def fake_streams(entry: Any) -> Iterator[Tuple[List[Stream], List[Tuple[str, int, int]]]]:
+    """An entry of a GPU that is not there: which stream is current, and the halves and streams of
     calls, which do nothing."""
-    now, calls, one = [Stream(7)], [], place.instance  # type: List[Stream], List[Any], Any
+    now, calls, one = [Stream(7)], [], entry.instance  # type: List[Stream], List[Any], Any
     kept = one._dispatch, one._combine
     routine = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -342,14 +342,14 @@ def fake_streams(place: Any) -> Iterator[Tuple[List[Stream], List[Tuple[str, int
     ), mock.patch.object(_ep_arrays, "raw_stream", lambda _: now[0].cuda_stream):
         try:
             one._dispatch, one._combine = noting(ep.Dispatch), noting(ep.Combine)
-            place.plans.clear()
-            place.device, place.stream, place.raw = True, None, 0
+            entry.plans.clear()
+            entry.device, entry.stream, entry.raw = True, None, 0
             with mock.patch.object(_low_plans, "on_gpu", lambda _: True):
                 yield now, calls
         finally:
             one._dispatch, one._combine = kept
-            place.device, place.stream, place.raw = False, None, 0
-            place.plans.clear()
+            entry.device, entry.stream, entry.raw = False, None, 0
+            entry.plans.clear()
 
 
 def test_streams(job: Job) -> None:
@@ -359,10 +359,10 @@ def test_streams(job: Job) -> None:
         raise Skipped("for machines without a GPU")
     buffer, case = buffer_of(job, "quick"), case_of(job, seed=132)
     given = mine(job, case)
-    place = pair(buffer, case, given, job, False, use_fp8=False)[0][2].place
+    entry = pair(buffer, case, given, job, False, use_fp8=False)[0][2].entry
     noted: List[Any] = []
     for module in (_quick.module, None):
-        with mock.patch.object(_quick, "module", module), fake_streams(place) as (now, calls):
+        with mock.patch.object(_quick, "module", module), fake_streams(entry) as (now, calls):
             buffer._low.plans.clear()
             Stream.order.clear()
             for hook in (False, True):

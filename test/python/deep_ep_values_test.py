@@ -269,4 +269,4 @@ def test_after_destroy(job: Job) -> None:
         lambda: buffer.get_next_low_latency_combine_buffer(()),
     ):
         refused(call, "is a Buffer that was destroyed; make another one")
-    assert not buffer._normal.pool.entries and not buffer._low.places
+    assert not buffer._normal.pool.entries and not buffer._low.entries

@@ -38,7 +38,7 @@ struct pe {
     float y_weights[CAPACITY][TOPK];
     uint16_t out[TOKENS][HIDDEN];
     float out_weights[TOKENS][TOPK];
-    int32_t place[PES][TOKENS][MINE]; /* where a source's token is in the part */
+    int32_t row_of[PES][TOKENS][MINE]; /* where a source's token is in the part */
 };
 
 /* All PEs of a job. */
@@ -92,7 +92,7 @@ static int take(int at, int part, int slot, int from, int token, int first, int 
     }
     if (taken) {
         copy_row(to, part, slot, &world.pe[from], token);
-        to->place[from][token][part] = slot;
+        to->row_of[from][token][part] = slot;
     }
     return taken;
 }
@@ -132,7 +132,7 @@ static void give(void *arg, const int32_t *topk, int k, uint16_t *row)
     int part = world.mode == REF_LOW_LATENCY ? topk[k] % MINE : 0;
     const struct pe *from = &world.pe[topk[k] / MINE];
 
-    memcpy(row, from->y[part * CAPACITY + from->place[token[0]][token[1]][part]], HIDDEN * sizeof *row);
+    memcpy(row, from->y[part * CAPACITY + from->row_of[token[0]][token[1]][part]], HIDDEN * sizeof *row);
 }
 
 /* The PE of choice `at`, if that is the first of the token with this PE, else -1. */
@@ -148,7 +148,7 @@ static int first_of_pe(int pe, int token, int at)
 
 static float weight_of(int pe, int token, int from, int k)
 {
-    return world.pe[from].y_weights[world.pe[from].place[pe][token][0]][k];
+    return world.pe[from].y_weights[world.pe[from].row_of[pe][token][0]][k];
 }
 
 /* Column k over all PEs of a host in turn, from choice `at` on; of choice `at` alone where hosts do not add. */

@@ -26,7 +26,7 @@ static int order_of(const struct ref_job *job, enum ref_mode mode, int at, int f
     return mode == REF_LOW_LATENCY && !job->steps && at / s == from / s ? from - job->pes : from;
 }
 
-static int by_place(const void *left, const void *right)
+static int by_row(const void *left, const void *right)
 {
     const struct held *a = left, *b = right;
 
@@ -45,9 +45,9 @@ static int list_held(const struct ref_job *job, enum ref_mode mode, int pe, stru
                 if (ref_expert_pe(job, ref_table.topk[from][token][k]) == pe)
                     held[n++] = (struct held){mode == REF_LOW_LATENCY ? ref_table.topk[from][token][k] : 0,
                                               order_of(job, mode, pe, from), from, token};
-    qsort(held, (size_t)n, sizeof *held, by_place);
+    qsort(held, (size_t)n, sizeof *held, by_row);
     for (int i = 0; i < n; i++)
-        if (kept == 0 || by_place(&held[kept - 1], &held[i]))
+        if (kept == 0 || by_row(&held[kept - 1], &held[i]))
             held[kept++] = held[i];
     return kept;
 }

@@ -85,7 +85,7 @@ def combine(
     handle: Any,
     out: Optional[torch.Tensor],
 ) -> None:
-    call, rows, before = "low_latency_combine", handle.place.rows, handle.given
+    call, rows, before = "low_latency_combine", handle.entry.rows, handle.given
     _form(call, "x", x, rows, torch.bfloat16)
     if topk_idx is not before or _topk.version(topk_idx) != handle.version:
         _same(topk_idx, before)

@@ -23,7 +23,7 @@ class Handle(tuple):
     num_max_dispatch_tokens_per_rank, hidden, num_experts).
     """
 
-    place: "Place"
+    entry: "Entry"
     number: int
     turn: int
     tokens: int
@@ -32,7 +32,7 @@ class Handle(tuple):
     plans: "_low_plans.Plans"
 
 
-class Place:
+class Entry:
     """An instance for one shape, its handles in turn, what calls begin from, and the half that has
     not been received yet."""
 
@@ -84,19 +84,19 @@ class Place:
 class _Hook:
     """The receiving half of a call: runs once, on the stream of the sending half."""
 
-    __slots__ = ("place", "kind", "receive", "stream", "held")
+    __slots__ = ("entry", "kind", "receive", "stream", "held")
 
     def __init__(
-        self, place: Place, kind: str, receive: Callable[[], None], stream: Any, held: Any
+        self, entry: Entry, kind: str, receive: Callable[[], None], stream: Any, held: Any
     ) -> None:
-        self.place, self.kind, self.receive, self.stream = place, kind, receive, stream
+        self.entry, self.kind, self.receive, self.stream = entry, kind, receive, stream
         self.held = held
-        place.pending[kind] = self.run
+        entry.pending[kind] = self.run
 
     def run(self) -> bool:
-        if self.place.pending.get(self.kind) != self.run:
+        if self.entry.pending.get(self.kind) != self.run:
             return False
-        del self.place.pending[self.kind]
+        del self.entry.pending[self.kind]
         self.receive()
         self.held = None
         return True
@@ -114,29 +114,29 @@ class LowLatency:
 
     def __init__(self, buffer: Any) -> None:
         self.buffer = buffer
-        self.places: Dict[Tuple[int, ...], List[Place]] = {}
+        self.entries: Dict[Tuple[int, ...], List[Entry]] = {}
         self.plans: Dict[Tuple[Any, ...], _low_plans.Plans] = {}  # of the last dispatch so
 
     def close(self) -> None:
         """End all instances. Collective."""
-        for places in self.places.values():
-            for place in places:
-                place.close()
-        self.places, self.plans = {}, {}
+        for entries in self.entries.values():
+            for entry in entries:
+                entry.close()
+        self.entries, self.plans = {}, {}
 
-    def place(
+    def entry(
         self, device: int, dtype: int, hidden: int, experts: int, topk: int, most: int, tokens: int
-    ) -> Place:
+    ) -> Entry:
         """Return the instance for a shape, which all PEs give alike: the last one, unless the top-k
         needs another."""
         key = (device, dtype, hidden, experts, most)
-        places = self.places.get(key)
-        if places and topk <= places[-1].fields["topk"]:
-            return places[-1]
-        places = self.places.setdefault(key, [])
+        entries = self.entries.get(key)
+        if entries and topk <= entries[-1].fields["topk"]:
+            return entries[-1]
+        entries = self.entries.setdefault(key, [])
         self.buffer.refuse_capture("low_latency_dispatch with a new shape")
-        places.append(
-            Place(
+        entries.append(
+            Entry(
                 dict(
                     mode=ep.LOW_LATENCY,
                     device=device,
@@ -152,7 +152,7 @@ class LowLatency:
                 self.buffer.team,
             )
         )
-        return places[-1]
+        return entries[-1]
 
     def _agree(self, key: Tuple[int, ...], topk: int, tokens: int) -> int:
         """Return the top-k of a new instance; what else PEs must give alike is refused by name."""
@@ -170,7 +170,7 @@ class LowLatency:
 
     def _start(
         self,
-        place: Place,
+        entry: Entry,
         kind: str,
         call: Callable[[int, Any], None],
         inputs: Tuple[Any, ...],
@@ -185,25 +185,25 @@ class LowLatency:
                 "async_finish",
                 "and return_recv_hook are both True; choose one",
             )
-        if kind in place.pending:  # a receiving half comes before the next sending half
-            place.pending[kind]()
-        if async_finish and place.device:
+        if kind in entry.pending:  # a receiving half comes before the next sending half
+            entry.pending[kind]()
+        if async_finish and entry.device:
             with Launch(self.buffer.comm_stream, None, True) as launch:
-                place.follow(launch.stream)
+                entry.follow(launch.stream)
                 call(ep.BOTH, launch.stream)
             return launch.finish(inputs, outputs), None
-        stream = torch.cuda.current_stream() if place.device else None
-        place.follow(stream)
+        stream = torch.cuda.current_stream() if entry.device else None
+        entry.follow(stream)
         call(ep.SEND if hook else ep.BOTH, stream)
         event = EventOverlap(EventHandle() if async_finish else None)
         if not hook:
             return event, None
 
         def receive() -> None:
-            place.follow(stream)
+            entry.follow(stream)
             call(ep.RECEIVE, stream)
 
-        return event, _Hook(place, kind, receive, stream, inputs + outputs)
+        return event, _Hook(entry, kind, receive, stream, inputs + outputs)
 
     def dispatch(
         self,
@@ -223,19 +223,19 @@ class LowLatency:
         _low_checks.waits("dispatch", waits, x, self.buffer.group_size)
         _low_checks.stats(stats, experts // self.buffer.group_size)
         tokens, k = topk_idx.shape
-        place = self.place(int(x.is_cuda), dtype, x.shape[1], experts, k, max_tokens, tokens)
-        number, place.turn = place.turn % HANDLES, place.turn + 1
+        entry = self.entry(int(x.is_cuda), dtype, x.shape[1], experts, k, max_tokens, tokens)
+        number, entry.turn = entry.turn % HANDLES, entry.turn + 1
         x, topk = _contiguous(x), _contiguous(topk_idx, torch.int64)
         device = x.device
         form = _low_checks.FP8_DTYPE if dtype else torch.bfloat16
-        rows = torch.empty(place.rows, dtype=form, device=device)
+        rows = torch.empty(entry.rows, dtype=form, device=device)
         scales: Optional[torch.Tensor] = None
-        counts = torch.empty(place.ranges[:1], dtype=torch.int32, device=device)
-        sources = torch.empty(place.lead, dtype=torch.int32, device=device)
-        ranges = torch.empty(place.ranges, dtype=torch.int64, device=device)
-        made = _copy(place.dispatch)
+        counts = torch.empty(entry.ranges[:1], dtype=torch.int32, device=device)
+        sources = torch.empty(entry.lead, dtype=torch.int32, device=device)
+        ranges = torch.empty(entry.ranges, dtype=torch.int64, device=device)
+        made = _copy(entry.dispatch)
         if dtype:
-            shape, steps = place.scales(packed)
+            shape, steps = entry.scales(packed)
             kind = torch.int32 if packed else torch.float32
             scales = torch.empty_strided(shape, steps, dtype=kind, device=device)
             made.row_scales = scales.data_ptr()
@@ -248,14 +248,14 @@ class LowLatency:
         made.row_sources, made.ranges = sources.data_ptr(), ranges.data_ptr()
         made.totals = stats.data_ptr() if stats is not None else None
         made.waits = waits.data_ptr() if waits is not None else None
-        start = place.instance.start_dispatch
+        start = entry.instance.start_dispatch
 
         def call(halves: int, stream: Any) -> None:
             made.halves, made.stream = halves, stream and stream.cuda_stream
             start(made)
 
         event, receive = self._start(
-            place,
+            entry,
             "dispatch",
             call,
             (x, topk, stats, waits),
@@ -264,36 +264,36 @@ class LowLatency:
             hook,
         )
         handle = Handle((sources, ranges, max_tokens, x.shape[1], experts))
-        handle.place, handle.number, handle.turn = place, number, place.turn
+        handle.entry, handle.number, handle.turn = entry, number, entry.turn
         handle.tokens, handle.given, handle.version = tokens, topk_idx, _topk.version(topk_idx)
-        if packed not in place.plans:
-            place.plans[packed] = _low_plans.Plans(place, x, packed)
-        handle.plans = self.plans[max_tokens, experts, dtype, packed] = place.plans[packed]
+        if packed not in entry.plans:
+            entry.plans[packed] = _low_plans.Plans(entry, x, packed)
+        handle.plans = self.plans[max_tokens, experts, dtype, packed] = entry.plans[packed]
         return (rows if scales is None else (rows, scales)), counts, handle, event, receive
 
     def quick_dispatch(
         self, plans: _low_plans.Plans, x: Any, topk_idx: Any, stats: Any, hook: bool
     ) -> Optional[Tuple[Any, ...]]:
         """The same as the dispatch before it, with other tensors; None where it is not."""
-        place, plan = plans.place, plans.dispatch
+        entry, plan = plans.entry, plans.dispatch
         raw = plans.start("dispatch", x) if plan is not None else None
         if raw is None:
             return None
-        number = place.turn % HANDLES
+        number = entry.turn % HANDLES
         found = plan.call(
             ep.SEND if hook else ep.BOTH, number, raw, -1, -1, 0, x, topk_idx, stats, *plans.makes
         )
         if found is None:
             return None
-        place.turn += 1
+        entry.turn += 1
         handle = Handle((found[3], found[4]) + plans.shape)
-        handle.place, handle.number, handle.turn, handle.plans = place, number, place.turn, plans
+        handle.entry, handle.number, handle.turn, handle.plans = entry, number, entry.turn, plans
         handle.tokens, handle.given, handle.version = found[0], topk_idx, _topk.version(topk_idx)
         rows = (found[1], found[5]) if plans.fp8 else found[1]
         receive = None
         if hook:
-            half = _low_plans.receiver(place, plan, found[-1], raw, ep.Dispatch)
-            receive = _Hook(place, "dispatch", half, place.stream, (x, topk_idx, stats, found))
+            half = _low_plans.receiver(entry, plan, found[-1], raw, ep.Dispatch)
+            receive = _Hook(entry, "dispatch", half, entry.stream, (x, topk_idx, stats, found))
         return rows, found[2], handle, EventOverlap(), receive
 
     def quick_combine(
@@ -309,13 +309,13 @@ class LowLatency:
         """A combine of the experts that the dispatch had; None where it is another call."""
         if handle.__class__ is not Handle:
             return None
-        place, plans = handle.place, handle.plans
+        entry, plans = handle.entry, handle.plans
         plan = plans.combine
         if (
             plan is None
             or topk_idx is not handle.given
             or handle.version != _topk.version(topk_idx)
-            or place.turn - handle.turn >= HANDLES
+            or entry.turn - handle.turn >= HANDLES
         ):
             return None
         raw = plans.start("combine", x)
@@ -323,16 +323,16 @@ class LowLatency:
             return None
         tokens, columns = topk_idx.shape
         if out is None:
-            out = torch.empty((tokens, place.rows[2]), dtype=torch.bfloat16, device=topk_idx.device)
-        at = place.instance.buffer_address(ep.BUFFER_Y) if zero_copy else 0
+            out = torch.empty((tokens, entry.rows[2]), dtype=torch.bfloat16, device=topk_idx.device)
+        at = entry.instance.buffer_address(ep.BUFFER_Y) if zero_copy else 0
         halves = ep.SEND if hook else ep.BOTH
         found = plan.call(halves, handle.number, raw, tokens, columns, at, x, weights, out)
         if found is None:
             return None
         receive = None
         if hook:
-            half = _low_plans.receiver(place, plan, found[-1], raw, ep.Combine)
-            receive = _Hook(place, "combine", half, place.stream, (x, weights, out))
+            half = _low_plans.receiver(entry, plan, found[-1], raw, ep.Combine)
+            receive = _Hook(entry, "combine", half, entry.stream, (x, weights, out))
         return out, EventOverlap(), receive
 
     def combine(
@@ -348,7 +348,7 @@ class LowLatency:
         waits: Optional[torch.Tensor] = None,
     ) -> Tuple[torch.Tensor, EventOverlap, Any]:
         self.check(handle)
-        place = handle.place
+        entry = handle.entry
         _low_checks.combine(x, topk_idx, weights, handle, out)
         _low_checks.waits("combine", waits, x, self.buffer.group_size)
         if waits is not None and not hook:
@@ -360,23 +360,23 @@ class LowLatency:
                 "others' weights before, which is not counted",
             )
         if out is None:
-            shape = (handle.tokens, place.rows[2])
+            shape = (handle.tokens, entry.rows[2])
             out = torch.empty(shape, dtype=torch.bfloat16, device=x.device)
-        x, weights, made = _contiguous(x), _contiguous(weights), _copy(place.combine)
+        x, weights, made = _contiguous(x), _contiguous(weights), _copy(entry.combine)
         made.handle = handle.number
         made.columns = weights.shape[1] if handle.tokens else 0
-        made.y = place.instance.buffer_address(ep.BUFFER_Y) if zero_copy else x.data_ptr()
+        made.y = entry.instance.buffer_address(ep.BUFFER_Y) if zero_copy else x.data_ptr()
         made.weights = weights.data_ptr() or x.data_ptr()  # not NULL, nor read
         made.out = out.data_ptr()
         made.waits = waits.data_ptr() if waits is not None else None
-        start = place.instance.start_combine
+        start = entry.instance.start_combine
 
         def call(halves: int, stream: Any) -> None:
             made.halves, made.stream = halves, stream and stream.cuda_stream
             start(made)
 
         event, receive = self._start(
-            place, "combine", call, (x, weights, waits), (out,), async_finish, hook
+            entry, "combine", call, (x, weights, waits), (out,), async_finish, hook
         )
         return out, event, receive
 
@@ -389,7 +389,7 @@ class LowLatency:
                 "handle",
                 "is %s; give what low_latency_dispatch returned" % type(handle).__name__,
             )
-        if handle.place.turn - handle.turn >= HANDLES:
+        if handle.entry.turn - handle.turn >= HANDLES:
             raise wrong(
                 "low_latency_combine",
                 "handle",

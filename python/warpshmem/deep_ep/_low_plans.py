@@ -18,42 +18,42 @@ from warpshmem._ep_plans import COLUMNS, NEEDED, TOKENS, WRITTEN, Slot
 from . import _low_checks
 
 
-def dispatch(place: Any, like: torch.Tensor, packed: bool) -> Any:
-    """Return the plan of a place's dispatches; None without the extension."""
-    fp8, begin = bool(place.fields["dtype"]), ep.Dispatch(version=ep.CALL_VERSION)
+def dispatch(entry: Any, like: torch.Tensor, packed: bool) -> Any:
+    """Return the plan of an entry's dispatches; None without the extension."""
+    fp8, begin = bool(entry.fields["dtype"]), ep.Dispatch(version=ep.CALL_VERSION)
     new = _ep_arrays.allocator(like)
 
     def made(field: str, *form: Any) -> Slot:
         return Slot(field, WRITTEN, (), (), *new(*form))
 
     slots = [
-        Slot("x", NEEDED, ("bfloat16",), (TOKENS, place.fields["hidden"])),
+        Slot("x", NEEDED, ("bfloat16",), (TOKENS, entry.fields["hidden"])),
         Slot("topk", NEEDED, ("int64",), (TOKENS, COLUMNS)),
-        Slot("totals", WRITTEN, ("int32",), place.ranges[:1]),
-        made("rows", place.rows, _low_checks.FP8_DTYPE if fp8 else torch.bfloat16),
-        made("counts", place.ranges[:1], torch.int32),
-        made("row_sources", place.lead, torch.int32),
-        made("ranges", place.ranges, torch.int64),
+        Slot("totals", WRITTEN, ("int32",), entry.ranges[:1]),
+        made("rows", entry.rows, _low_checks.FP8_DTYPE if fp8 else torch.bfloat16),
+        made("counts", entry.ranges[:1], torch.int32),
+        made("row_sources", entry.lead, torch.int32),
+        made("ranges", entry.ranges, torch.int64),
     ]
     if fp8:
-        shape, steps = place.scales(packed)
+        shape, steps = entry.scales(packed)
         begin.scales_row_step, begin.scales_column_step = steps[1:]
         begin.scales_packed = int(packed)
         kind = torch.int32 if packed else torch.float32
         slots.append(made("row_scales", shape, kind, steps))
-    return _ep_plans.plan(place.instance, "dispatch", begin, tuple(slots), like)
+    return _ep_plans.plan(entry.instance, "dispatch", begin, tuple(slots), like)
 
 
-def combine(place: Any, like: torch.Tensor) -> Any:
-    """Return the plan of a place's combines; None without the extension."""
-    hidden = place.fields["hidden"]
+def combine(entry: Any, like: torch.Tensor) -> Any:
+    """Return the plan of an entry's combines; None without the extension."""
+    hidden = entry.fields["hidden"]
     slots = (
-        Slot("y", NEEDED, ("bfloat16",), place.rows),
+        Slot("y", NEEDED, ("bfloat16",), entry.rows),
         Slot("weights", NEEDED, ("float32",), (TOKENS, COLUMNS)),
         Slot("out", NEEDED | WRITTEN, ("bfloat16",), (TOKENS, hidden)),
     )
     begin = ep.Combine(version=ep.CALL_VERSION)
-    return _ep_plans.plan(place.instance, "combine", begin, slots, like)
+    return _ep_plans.plan(entry.instance, "combine", begin, slots, like)
 
 
 def on_gpu(tensor: Any) -> bool:
@@ -62,14 +62,14 @@ def on_gpu(tensor: Any) -> bool:
 
 
 class Plans:
-    """The plans of one place and form of scales, and the calls by them. A call returns None where
+    """The plans of one entry and form of scales, and the calls by them. A call returns None where
     it is not plain."""
 
-    def __init__(self, place: Any, like: torch.Tensor, packed: bool) -> None:
-        self.place, self.fp8, self.device = place, bool(place.fields["dtype"]), place.device
-        self.dispatch, self.combine = dispatch(place, like, packed), combine(place, like)
+    def __init__(self, entry: Any, like: torch.Tensor, packed: bool) -> None:
+        self.entry, self.fp8, self.device = entry, bool(entry.fields["dtype"]), entry.device
+        self.dispatch, self.combine = dispatch(entry, like, packed), combine(entry, like)
         self.makes = (None,) * (5 if self.fp8 else 4)  # no arrays: the outputs that are made
-        one = place.fields
+        one = entry.fields
         self.shape = one["tokens"], one["hidden"], one["experts"]  # the end of a handle
 
     def close(self) -> None:
@@ -80,27 +80,27 @@ class Plans:
     def start(self, kind: str, like: Any) -> Optional[int]:
         """Return the stream of a call, after the half that is before it; None for another stream
         than the last call's."""
-        place = self.place
-        if kind in place.pending:
-            place.pending[kind]()
+        entry = self.entry
+        if kind in entry.pending:
+            entry.pending[kind]()
         if not self.device:
             return 0
         if not on_gpu(like):
             return None
         raw = _ep_arrays.raw_stream(like.get_device())
-        return raw if raw == place.raw else None
+        return raw if raw == entry.raw else None
 
 
-def receiver(place: Any, plan: Any, made: bytes, raw: int, kind: Any) -> Callable[[], None]:
+def receiver(entry: Any, plan: Any, made: bytes, raw: int, kind: Any) -> Callable[[], None]:
     """Return what makes the receiving half of a call."""
-    return functools.partial(_receive, place, plan, made, raw, place.stream, kind)
+    return functools.partial(_receive, entry, plan, made, raw, entry.stream, kind)
 
 
-def _receive(place: Any, plan: Any, made: bytes, raw: int, stream: Any, kind: Any) -> None:
-    if raw != place.raw:
-        place.follow(stream)
+def _receive(entry: Any, plan: Any, made: bytes, raw: int, stream: Any, kind: Any) -> None:
+    if raw != entry.raw:
+        entry.follow(stream)
     if not plan.again(made, ep.RECEIVE, raw):  # the Buffer was destroyed
         call = kind.from_buffer_copy(made)
         call.halves = ep.RECEIVE
-        one = place.instance
+        one = entry.instance
         (one.start_dispatch if kind is ep.Dispatch else one.start_combine)(call)

@@ -387,4 +387,4 @@ class Buffer(Refused):
         """
         self._need("get_next_low_latency_combine_buffer")
         self._low.check(handle)
-        return handle.place.buffer(handle[1])
+        return handle.entry.buffer(handle[1])

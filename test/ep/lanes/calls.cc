@@ -37,7 +37,7 @@ void lanes_flush(void)
     lanes_ballot(true);
 }
 
-/* Others may have to run before; a look at some word of the host serves peers. */
+/* Others may have to run before; a poll of some word of the host serves peers. */
 void lanes_wait(shmemx_counter_t counter, uint64_t value)
 {
     while (shmemx_counter_fetch(counter) < value) {

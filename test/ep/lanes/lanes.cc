@@ -21,7 +21,7 @@ struct barrier {
     unsigned come, times;
 };
 
-struct lanes_place threadIdx, blockIdx;
+struct lanes_index threadIdx, blockIdx;
 
 static struct lane lanes[LANES];
 static struct barrier warps[LANES / 32], blocks[LANES_BLOCKS];
@@ -133,11 +133,11 @@ void lanes_run(void (*body)(void *arg), void *arg)
 }
 
 /* Returns where the values of this time are. */
-static const uint64_t *sync(struct barrier *barrier, unsigned place, unsigned size, uint64_t value)
+static const uint64_t *sync(struct barrier *barrier, unsigned index, unsigned size, uint64_t value)
 {
     unsigned time = barrier->times;
 
-    barrier->values[time % 2][place] = value;
+    barrier->values[time % 2][index] = value;
     if (++barrier->come == size) {
         barrier->come = 0;
         barrier->times++;

@@ -44,11 +44,11 @@ unsigned lanes_ballot(bool says);
 /* All lanes of the block: whether one says so. */
 bool lanes_barrier(bool says);
 
-struct lanes_place {
+struct lanes_index {
     unsigned x;
 };
-extern struct lanes_place threadIdx, blockIdx;
-static const struct lanes_place gridDim = {LANES_BLOCKS}, blockDim = {LANES_A_BLOCK};
+extern struct lanes_index threadIdx, blockIdx;
+static const struct lanes_index gridDim = {LANES_BLOCKS}, blockDim = {LANES_A_BLOCK};
 
 struct uint2 {
     unsigned x, y;
@@ -156,7 +156,7 @@ static inline void wsh_ptx_signal_set(uint64_t *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
     if (lanes_mutant("early_flags"))
-        usleep(100); /* other processes look */
+        usleep(100); /* other processes poll */
     lanes_yield();
 }
 

@@ -114,17 +114,17 @@ static void add_zipf(struct draw *draw)
     }
 }
 
-/* The expert of the call is one of all, at another place for each token. */
+/* The expert of the call is one of all, at another index for each token. */
 static void choose_hot(struct draw *draw, int token)
 {
-    int place = token % draw->job->topk;
+    int index = token % draw->job->topk;
 
     draw->topk[draw->n++] = (int32_t)(draw->call % (uint64_t)draw->job->experts);
     while (draw->n < draw->job->topk)
         add_from(draw, 0, draw->job->experts);
     int32_t hot = draw->topk[0];
-    draw->topk[0] = draw->topk[place];
-    draw->topk[place] = hot;
+    draw->topk[0] = draw->topk[index];
+    draw->topk[index] = hot;
 }
 
 /* The PE of the call is the one that all tokens go to, or the one that none goes to. */
