@@ -12,6 +12,8 @@
  * saves: half a round trip, and two messages a pair. Two PEs have buffers of 128 KiB.
  */
 #define FAR_EAGER ((size_t)256 << 10)
+#define NEAR_EAGER \
+    512 /* bytes of one in the same memory: a longer block's offset is known before it is copied twice */
 
 int wsh_sync_area_rounds(int n)
 {
@@ -61,6 +63,7 @@ static void exchange_lay_out(struct wsh_sync_area *area, int n_pes, size_t eager
     size_t len = most * (words + eager);
 
     area->exchange_eager = n > EAGER_MEMBERS ? 0 : eager;
+    area->exchange_near = area->exchange_eager < NEAR_EAGER ? area->exchange_eager : NEAR_EAGER;
     if (n > EAGER_MEMBERS && n * words > len)
         len = n * words;
     area->exchange_len = (len + WSH_SYNC_AREA_LINE - 1) & ~(size_t)(WSH_SYNC_AREA_LINE - 1);
@@ -69,7 +72,7 @@ static void exchange_lay_out(struct wsh_sync_area *area, int n_pes, size_t eager
 
 void wsh_sync_area_widen(struct wsh_sync_area *area, int n_pes, bool far)
 {
-    size_t eager = WSH_EXCHANGE_NEAR;
+    size_t eager = NEAR_EAGER;
 
     if (far && n_pes <= EAGER_MEMBERS)
         eager = FAR_EAGER / (size_t)n_pes & ~(size_t)(WSH_SYNC_AREA_LINE - 1);

@@ -24,8 +24,7 @@
 #define WSH_REQ_WORDS_MAX \
     16 /* members up to which each has a word of its own in place of two of the counters */
 #define WSH_REQ_LINE_DATA (WSH_SYNC_AREA_LINE - 16)
-#define WSH_EXCHANGE_NEAR 512 /* bytes of the longest block that takes an eager buffer in the same memory */
-#define WSH_LL_ALIGN 16       /* of the data: no number needs more */
+#define WSH_LL_ALIGN 16 /* of the data: no number needs more */
 #define WSH_SLOT_DATA (WSH_SYNC_AREA_LINE - WSH_LL_ALIGN)
 
 /* A flag and the data that it announces. */
@@ -58,6 +57,7 @@ struct wsh_sync_area {
         exchange; /* [2] of exchange_len each: of an alltoallv, what each member has for this one: [n_pes] words of
                         lengths, [n_pes] of offsets, [n_pes] eager buffers of exchange_eager bytes */
     size_t request_len, request_head, exchange_len, exchange_eager;
+    size_t exchange_near; /* bytes of the longest block that takes an eager buffer in the same memory */
     int sync_words, n_shown, n_lines, n_rounds;
     size_t len;
 };

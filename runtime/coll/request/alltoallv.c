@@ -66,7 +66,7 @@ static bool goes_eagerly(const struct wsh_req *req, int member, size_t len)
     const struct wsh_coll *coll = req->team->coll;
     bool near = coll->domain[member] == coll->my_domain;
 
-    return len <= coll->area.exchange_eager && !(near && len > WSH_EXCHANGE_NEAR);
+    return len <= (near ? coll->area.exchange_near : coll->area.exchange_eager);
 }
 
 static size_t given_len(const struct wsh_req *req, int member)
