@@ -177,6 +177,11 @@ static int none_batch_end(struct wsh_tctx *tctx)
     return 0;
 }
 
+static void none_forget(struct wsh_tp *tp, int pe)
+{
+    (void)tp, (void)pe;
+}
+
 static int none_progress(struct wsh_tp *tp)
 {
     (void)tp;
@@ -296,6 +301,7 @@ void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
     FILL(await)
     FILL(batch_begin)
     FILL(batch_end)
+    FILL(forget)
     FILL(progress)
     FILL(wait_fd)
     FILL(part)

@@ -347,6 +347,12 @@ struct wsh_tp_ops {
     void (*batch_begin)(struct wsh_tctx *tctx);
     int (*batch_end)(struct wsh_tctx *tctx);
 
+    /*
+     * PE `pe` has failed and the job goes on: what is under way to it ends soon, as if complete; gets leave their
+     * memory as it was, fetched values are 0; and so does what is started later. Once a PE, by any thread.
+     */
+    void (*forget)(struct wsh_tp *tp, int pe);
+
     /* Moves everything on, serving peers too. > 0: did something; 0: nothing to do; < 0: final. */
     int (*progress)(struct wsh_tp *tp);
 

@@ -33,9 +33,10 @@ static void describe_op(void *arg, char *text, size_t size)
 
 static int op_needs(void *arg, int pe)
 {
-    int its = ((const struct driven *)arg)->op->to.rmem->pe;
+    const struct wsh_op *op = ((const struct driven *)arg)->op;
+    int its = op->to.rmem->pe;
 
-    return pe < 0 ? its : its == pe;
+    return pe < 0 ? its : its == pe && !wsh_failures_has(&op->ctx->job->failures, pe); /* ends by itself */
 }
 
 static int try_done(void *arg)

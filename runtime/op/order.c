@@ -57,8 +57,8 @@ static int drain_needs(void *arg, int pe)
 
     if (pe < 0)
         return drain->pe >= 0 ? drain->pe : WSH_WAIT_ASK;
-    if (drain->pe >= 0 && drain->pe != pe)
-        return false;
+    if ((drain->pe >= 0 && drain->pe != pe) || wsh_failures_has(&drain->ctx->job->failures, pe))
+        return false; /* what goes to a PE that has failed ends by itself */
     wsh_ctx_lock(drain->ctx);
     pending = tctx->tp->ops->pending(tctx, pe) > 0;
     wsh_ctx_unlock(drain->ctx);

@@ -8,25 +8,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Why the mode is refused, or NULL. */
-static const char *why_not(const struct wsh_job *job)
-{
-    if (!job->boot.failures)
-        return "its launcher does not tell PEs of failures; start it by oshrun";
-    return job->network
-               ? "a network reaches some of its peers, whose failure is not survived yet; run on one host"
-               : NULL;
-}
-
 int wsh_failures_open(struct wsh_job *job)
 {
-    const char *why = why_not(job);
-
     if (job->env.on_pe_failure == WSH_ON_PE_FAILURE_ABORT || job->n_pes == 1)
         return 0;
-    if (why) {
-        wsh_error("SHMEM_ON_PE_FAILURE=continue is not possible at PE %d: %s, or set it to abort", job->my_pe,
-                  why);
+    if (!job->boot.failures) {
+        wsh_error("SHMEM_ON_PE_FAILURE=continue is not possible at PE %d: its launcher does not tell PEs of "
+                  "failures; start "
+                  "it by oshrun, or set it to abort",
+                  job->my_pe);
         return -ENOTSUP;
     }
     job->failures.failed = calloc((size_t)job->n_pes, sizeof *job->failures.failed);
@@ -61,6 +51,8 @@ static void take(struct wsh_job *job)
         if (failures->failed[pe] || !job->boot.ops->has_failed(&job->boot, pe))
             continue;
         wsh_info(WSH_SUB_BOOTSTRAP, "PE %d has failed", pe);
+        for (unsigned tp = 0; tp < job->n_tps; tp++)
+            job->tp[tp]->ops->forget(job->tp[tp], pe);
         __atomic_store_n(&failures->failed[pe], 1, __ATOMIC_RELAXED);
         __atomic_store_n(&failures->n, failures->n + 1, __ATOMIC_RELAXED);
     }

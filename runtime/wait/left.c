@@ -35,11 +35,11 @@ static int left_find(const struct wsh_job *job, const struct wsh_wait_why *why, 
     return n_left == job->n_pes - 1 && is_alone(job) ? last : -1;
 }
 
-/* The failed PE whose failure ends this wait; -1: none. While shmem_finalize waits, any. */
+/* The failed PE whose failure ends this wait; -1: none. */
 static int failed_find(const struct wsh_job *job, const struct wsh_wait_why *why, void *arg)
 {
     for (int pe = 0; pe < job->n_pes; pe++)
-        if (wsh_failures_has(&job->failures, pe) && (job->finalizing || (why->needs && why->needs(arg, pe))))
+        if (wsh_failures_has(&job->failures, pe) && why->needs && why->needs(arg, pe))
             return pe;
     return -1;
 }

@@ -10,6 +10,7 @@
 #include "runtime/wait/cores.h"
 #include "runtime/job/job.h"
 #include "runtime/stats/waits.h"
+#include "runtime/wait/failures.h"
 #include "runtime/wait/left.h"
 #include "runtime/wait/sleep.h"
 
@@ -332,6 +333,7 @@ int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
 
     while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
         wsh_device_ops()->watch();
+        wsh_failures_take(job);
         if (is_served(job, &seen)) {
             sleep_us(sleep_most(job, SLEEP_MANY_US, SLEEP_MAX_US));
             continue;

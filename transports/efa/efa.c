@@ -298,6 +298,14 @@ static int efa_progress(struct wsh_tp *base)
     return moved;
 }
 
+static void efa_forget(struct wsh_tp *base, int pe)
+{
+    struct wsh_efa *efa = efa_of(base);
+
+    for (uint32_t i = 0; i < efa->in_use; i++)
+        wsh_efa_gone_forget(efa->set[i], pe);
+}
+
 static int efa_wait_fd(struct wsh_tp *base)
 {
     struct wsh_efa *efa = efa_of(base);
@@ -369,6 +377,7 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .await = wsh_efa_ctx_await,
     .batch_begin = wsh_efa_ctx_batch_begin,
     .batch_end = wsh_efa_ctx_batch_end,
+    .forget = efa_forget,
     .progress = efa_progress,
     .wait_fd = efa_wait_fd,
     .part = efa_part,

@@ -103,9 +103,11 @@ static int operation_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *
         wsh_efa_req_put(req);
         return 0;
     }
-    req->kind = WSH_EFA_REQ_OVER;
     if (!wsh_efa_error_is_gone(err->err))
         return wsh_efa_set_fail(set, -err->err, "%s; %s", text, wsh_efa_error_cure(err->err, req->pe, alive));
+    wsh_efa_gone_lose(set, req);
+    if (set->peers[req->pe].gone)
+        return 0;
     if (set->peers[req->pe].paths)
         wsh_efa_set_fail_later(set, "%s; the target counts this put, so that it cannot go by another NIC",
                                text);
@@ -304,6 +306,11 @@ static int progress_locked(struct wsh_efa_set *set)
     moved = wsh_likely(set->n_rails == 1) ? take_completions(set, &set->rail[0]) : take_from_rails(set);
     if (moved < 0)
         return moved;
+    if (wsh_unlikely(set->gone.any) && (rc = wsh_efa_gone_progress(set))) {
+        if (rc < 0)
+            return rc;
+        moved += rc;
+    }
     wsh_efa_batch_begin(set);
     rc = start_waiting(set, &moved);
     err = wsh_efa_batch_end(set);

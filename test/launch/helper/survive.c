@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * survive HOW WHO ROUTINE: PE WHO dies by HOW (kill, segv, exit3) in the middle of many collectives ROUTINE (barrier,
- * sum, sums, broadcast, alltoall, split); the others check what they are told and go on.
+ * sum, sums, broadcast, alltoall, split); the others check what they are told and go on. ROUTINE rma: it dies among
+ * puts, gets, atomics and fences to random PEs; what went between the others is exact.
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -14,6 +15,8 @@
 
 enum { N = 4096, DIES_AT = 100, CALLS = 1000000 };
 static long src[N], dest[N];
+enum { PES = 16, MOVES = 20000 };
+static long added[PES], box[PES], told_added[PES], told_box[PES], told[PES]; /* by source */
 
 static int call(const char *routine, shmem_team_t team)
 {
@@ -52,6 +55,71 @@ static void check(int good, const char *what)
     exit(9);
 }
 
+/* One operation to `pe`; box and added have what this PE has done to it. */
+static void move(int pe, int kind, long *did_add, long *did_put)
+{
+    const int me = shmem_my_pe();
+
+    switch (kind) {
+    case 0:
+        shmem_long_atomic_add(&added[me], 1, pe);
+        did_add[pe]++;
+        break;
+    case 1:
+        (void)shmem_long_atomic_fetch_add(&added[me], 1, pe);
+        did_add[pe]++;
+        break;
+    case 2:
+        shmem_long_p(&box[me], ++did_put[pe], pe);
+        shmem_fence();
+        break;
+    case 3: (void)shmem_long_g(&box[me], pe); break;
+    case 4: shmem_long_put_nbi(dest, src, 1 + (size_t)rand() % N, pe); break;
+    default: shmem_quiet(); break;
+    }
+}
+
+/* Each tells each other what it has done there, and checks what the others have done here. */
+static void moves_check(int who, const long *did_add, const long *did_put)
+{
+    const int me = shmem_my_pe(), n = shmem_n_pes();
+
+    shmem_quiet();
+    for (int pe = 0; pe < n; pe++) {
+        shmem_long_p(&told_added[me], did_add[pe], pe);
+        shmem_long_p(&told_box[me], did_put[pe], pe);
+        shmem_fence();
+        shmem_long_p(&told[me], 1, pe);
+    }
+    for (int pe = 0; pe < n; pe++) {
+        if (pe == who)
+            continue;
+        shmem_long_wait_until(&told[pe], SHMEM_CMP_EQ, 1);
+        check(added[pe] == told_added[pe], "atomics of a survivor are missing, or there are too many");
+        check(box[pe] == told_box[pe], "a put of a survivor is missing");
+    }
+}
+
+static void moves(const char *how, int who)
+{
+    const int me = shmem_my_pe(), n = shmem_n_pes();
+    long did_add[PES] = {0}, did_put[PES] = {0};
+
+    check(n <= PES, "too many PEs");
+    srand((unsigned)me + 1);
+    for (int i = 0; i < MOVES || !shmemx_failure_generation(); i++) {
+        if (me == who && i == MOVES / 4)
+            die(how);
+        move(rand() % n, rand() % 6, did_add, did_put);
+    }
+    moves_check(who, did_add, did_put);
+    for (int i = 0; i < 1000; i++)
+        move(who, i % 6, did_add, did_put);
+    shmem_quiet();
+    check(shmem_ptr(added, who) || shmem_long_atomic_fetch(&added[me], who) == 0,
+          "what is fetched from a PE that has failed is not 0");
+}
+
 /* All survivors, the same way: of `who` alone. */
 static void check_news(int who, shmem_team_t team)
 {
@@ -79,6 +147,8 @@ int main(int argc, char **argv)
         shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
     check(!shmemx_failure_generation() && !shmemx_team_broken(team) && !shmemx_failed_pes(NULL, 0),
           "nobody has failed yet");
+    if (!strcmp(argv[3], "rma"))
+        moves(argv[1], who);
     for (int i = 0; i < CALLS && !rc; i++) {
         if (me == who && i == DIES_AT)
             die(argv[1]);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WSH_EFA_FETCHES 1024u /* under way at a time, to all PEs */
 #define WSH_EFA_NONE 0xffffu
 
 int wsh_efa_fetch_init(struct wsh_efa_set *set)
@@ -80,22 +79,37 @@ static void store_result(const struct wsh_efa_fetch *fetch, const void *bytes)
     wsh_amo_store_result(fetch->result, fetch->len, value);
 }
 
+static int fetch_end(struct wsh_efa_set *set, struct wsh_efa_fetch *fetch)
+{
+    struct wsh_efa_flow *flow = fetch->flow;
+    int rc = wsh_srd_flow_replied(&flow->ctx->srd, &flow->srd);
+
+    wsh_efa_count_sub(&flow->what[fetch->what]);
+    wsh_efa_done_sub(fetch->done);
+    fetch_free(set, fetch);
+    return rc;
+}
+
 int wsh_efa_fetch_answered(struct wsh_efa_set *set, int pe, uint32_t cookie, const void *bytes, size_t len)
 {
     uint32_t index = cookie & 0xffff;
     struct wsh_efa_fetch *fetch = index < WSH_EFA_FETCHES ? &set->fetches.all[index] : NULL;
     struct wsh_efa_flow *flow = fetch ? fetch->flow : NULL;
-    int rc;
 
     if (!flow || flow->pe != pe || fetch->generation != cookie >> 16 ||
         len != (fetch->what == WSH_EFA_GETS ? fetch->len : sizeof(uint64_t)))
         return -EPROTO;
     store_result(fetch, bytes);
-    rc = wsh_srd_flow_replied(&flow->ctx->srd, &flow->srd);
-    wsh_efa_count_sub(&flow->what[fetch->what]);
-    wsh_efa_done_sub(fetch->done);
-    fetch_free(set, fetch);
-    return rc;
+    return fetch_end(set, fetch);
+}
+
+void wsh_efa_fetch_give_up(struct wsh_efa_set *set, struct wsh_efa_fetch *fetch)
+{
+    const uint64_t zero = 0;
+
+    if (fetch->what != WSH_EFA_GETS)
+        store_result(fetch, &zero);
+    (void)fetch_end(set, fetch);
 }
 
 int wsh_efa_fetch_get(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_target *data,

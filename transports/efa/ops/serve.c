@@ -210,6 +210,8 @@ static int serve_numbered(struct wsh_efa_set *set, struct wsh_efa_req *req)
     rc = rx_flow ? wsh_srd_rx_flow_message(&rx_flow->srd, &head.stamp, req, &set->sink) : -ENOMEM;
     if (!rc && wsh_unlikely(set->limits.shared_rx))
         rc = keep_copy(set, rx_flow, req, &head.stamp);
+    if (rc == -ESTALE) /* its source has failed */
+        return wsh_efa_msg_post(set, req);
     if (rc == -EPROTO && !set->failed)
         return refuse_msg(set, msg, head.len, "number or group out of the window");
     if (rc)
@@ -235,6 +237,8 @@ int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data)
     rx_flow = known ? wsh_efa_rx_flow_need(set, (int)imm.pe, imm.ctx) : NULL;
     rc = !known ? -EPROTO : rx_flow ? wsh_srd_rx_flow_write(&rx_flow->srd, imm.group, &set->sink) : -ENOMEM;
 
+    if (rc == -ESTALE)
+        return 0;
     if (rc == -EPROTO && !set->failed) {
         wsh_efa_foreign_note(set, WSH_EFA_FOREIGN_WRITE);
         return 0;

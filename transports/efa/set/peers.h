@@ -41,6 +41,7 @@ struct wsh_efa_peer {
     uint32_t polled_acks;                /* the same at the last poll for silent peers */
     double lost_since;                   /* when the provider first found no connection any more, or 0 */
     double retry_at; /* before that nothing held is given to it: it has left. 0: at any time */
+    bool gone;       /* it has failed (gone.h) */
     bool heard;      /* something has come back from it */
     bool connected;
     uint16_t msg_max;                        /* bytes of the largest message it takes */

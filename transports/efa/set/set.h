@@ -13,6 +13,7 @@
 #include "transports/efa/set/alive.h"
 #include "transports/efa/set/errors.h"
 #include "transports/efa/set/flow.h"
+#include "transports/efa/set/gone.h"
 #include "transports/efa/set/hello.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/nic/provider.h"
@@ -105,6 +106,7 @@ struct wsh_efa_set {
     struct wsh_efa_connecting connecting;
     struct wsh_efa_hello hello;
     struct wsh_efa_loss loss;
+    struct wsh_efa_gone gone;
     struct wsh_efa_rail_loss rail_loss;
     uint32_t n_nics, n_local; /* of this host: NICs of the rails' sort, and PEs */
     cpu_set_t near;           /* processors near the rails' NICs */
@@ -155,6 +157,16 @@ static inline bool wsh_efa_set_prefers_messages(const struct wsh_efa_set *set)
 {
     return wsh_unlikely(set->put != WSH_EFA_PUT_WRITES) &&
            (set->put == WSH_EFA_PUT_MESSAGES || set->n_writes);
+}
+
+/* Where the request's peer has failed, takes the request, which ends at the next progress (gone.h). */
+static inline bool wsh_efa_gone_take(struct wsh_efa_set *set, struct wsh_efa_req *req)
+{
+    if (wsh_likely(!set->gone.any) || !set->peers[req->pe].gone)
+        return false;
+    req->next = set->gone.taken;
+    set->gone.taken = req;
+    return true;
 }
 
 /* The provider has taken a request, and given it back. */

@@ -163,7 +163,7 @@ int wsh_efa_batch_finish(struct wsh_efa_set *set)
     for (unsigned i = 0; set->n_held && i < set->n_rails; i++)
         if ((err = push_held(set, i, false)) && err != -EAGAIN)
             rc = err;
-    set->aside = set->n_rails > 1 || set->n_held || set->batching;
+    set->aside = set->n_rails > 1 || set->n_held || set->batching || set->gone.any;
     return rc;
 }
 
@@ -210,8 +210,11 @@ void wsh_efa_wr_fill(struct wsh_efa_req *req, const struct wsh_efa_span *span, u
 
 int wsh_efa_batch_start(struct wsh_efa_set *set, struct wsh_efa_req *req, uint64_t imm)
 {
-    ssize_t rc = wsh_efa_batch_post(set, req, 0, imm);
+    ssize_t rc;
 
+    if (wsh_efa_gone_take(set, req))
+        return 0;
+    rc = wsh_efa_batch_post(set, req, 0, imm);
     if (rc)
         return wsh_efa_post_check(set, 0, req->pe, name_of(req), rc);
     set->n_writes += req->kind == WSH_EFA_REQ_WRITE;
@@ -228,8 +231,11 @@ int wsh_efa_batch_rma(struct wsh_efa_set *set, struct wsh_efa_req *req, const st
 
 int wsh_efa_batch_send(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
-    ssize_t rc = wsh_efa_batch_post(set, req, 0, 0);
+    ssize_t rc;
 
+    if (wsh_efa_gone_take(set, req))
+        return 0;
+    rc = wsh_efa_batch_post(set, req, 0, 0);
     if (rc)
         return wsh_efa_post_check(set, 0, req->pe, name_of(req), rc);
     wsh_efa_req_begin(set, req, req->len);

@@ -79,6 +79,8 @@ int wsh_efa_rails_start(struct wsh_efa_set *set, struct wsh_efa_req *req, uint64
     struct wsh_efa_peer *peer = &set->peers[req->pe];
     unsigned usable = peer->paths;
 
+    if (wsh_efa_gone_take(set, req))
+        return 0;
     if (wsh_unlikely(!usable))
         wsh_efa_set_fail_later(set, "no NIC reaches PE %d any more; is PE %d alive and its host reachable?",
                                req->pe, req->pe);
