@@ -44,13 +44,24 @@ static int resolve(struct wsh_library *lib)
     return give_up(lib);
 }
 
+const char *wsh_library_cure(const char *error, const char *cure)
+{
+    return strstr(error, strerror(EMFILE))
+               ? "raise the limit of open files (ulimit -n), or let the program keep fewer open"
+               : cure;
+}
+
 /* RTLD_NODELETE: such libraries leave threads and exit handlers behind, whose code must stay mapped. */
 static int load(struct wsh_library *lib)
 {
+    const char *error;
+
     lib->handle = dlopen(lib->soname, RTLD_NOW | RTLD_NODELETE | (lib->global ? RTLD_GLOBAL : RTLD_LOCAL));
     if (lib->handle)
         return resolve(lib);
-    snprintf(lib->why, sizeof lib->why, "cannot load %s (%s): %s", lib->soname, dlerror(), lib->cure);
+    error = dlerror();
+    snprintf(lib->why, sizeof lib->why, "cannot load %s (%s): %s", lib->soname, error,
+             wsh_library_cure(error, lib->cure));
     return -ENODEV;
 }
 

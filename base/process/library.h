@@ -32,6 +32,9 @@ struct wsh_library {
  */
 int wsh_library_open(struct wsh_library *lib);
 
+/* What helps where dlopen says `error`: `cure`, or that files have run out, which no installation cures. */
+const char *wsh_library_cure(const char *error, const char *cure);
+
 /* The file that was loaded. */
 const char *wsh_library_file(const struct wsh_library *lib);
 

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "transports/efa/nic/libfabric_load.h"
 
+#include "base/process/library.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -40,12 +42,14 @@ static int load_symbols(struct wsh_efa_lib *lib, const char **missing)
 
 int wsh_efa_lib_open(struct wsh_efa_lib *lib, char *why, size_t size)
 {
-    const char *missing = NULL;
+    const char *missing = NULL, *error;
 
     memset(lib, 0, sizeof *lib);
     lib->handle = dlopen(WSH_EFA_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!lib->handle) {
-        snprintf(why, size, "cannot load libfabric (%s); install it (Debian: libfabric1)", dlerror());
+        error = dlerror();
+        snprintf(why, size, "cannot load libfabric (%s); %s", error,
+                 wsh_library_cure(error, "install it (Debian: libfabric1)"));
         return -ENODEV;
     }
     if (load_symbols(lib, &missing)) {
