@@ -25,7 +25,8 @@
 #endif
 
 #define STACK_BYTES ((size_t)64 << 10)
-#define UNWIND_SECONDS 5
+#define UNWIND_SECONDS \
+    1 /* a PE that dies ends its job soon, also where the unwinder waits for a lock of the loader */
 #define PRINT_SECONDS 40
 #define GDB_SECONDS 60
 #define DEPTH 64
@@ -91,14 +92,14 @@ static void watch(int sig, int seconds)
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig};
     const struct itimerspec once = {.it_value.tv_sec = seconds};
+    static int timer = -1;
     sigset_t set;
-    int timer;
 
     signal(sig, SIG_DFL);
     sigemptyset(&set);
     sigaddset(&set, sig);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    if (!syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer))
+    if (timer >= 0 || !syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer))
         syscall(SYS_timer_settime, timer, 0, &once, NULL);
 }
 
@@ -144,16 +145,20 @@ static void crash_tell(int sig, const siginfo_t *info, const ucontext_t *uc)
 {
     static void *pc[DEPTH];
 
-    watch(sig, UNWIND_SECONDS + PRINT_SECONDS + (crash.how == WSH_BACKTRACE_GDB ? GDB_SECONDS : 0));
+    watch(sig, UNWIND_SECONDS);
     note.version = WSH_CRASH_VERSION;
     note.sig = sig;
     note.has_address = (sig == SIGSEGV || sig == SIGBUS) && info->si_code > 0 && info->si_code != SI_KERNEL;
     note.address = note.has_address ? (uintptr_t)info->si_addr : 0;
     wsh_crash_locate(&note, pc, stack_unwind(uc, pc));
-    if (!*crash.path || !wsh_crash_write(crash.path, &note))
+    if (!*crash.path || !wsh_crash_write(crash.path, &note)) {
+        watch(sig, PRINT_SECONDS);
         note_print(sig);
-    if (crash.how == WSH_BACKTRACE_GDB)
+    }
+    if (crash.how == WSH_BACKTRACE_GDB) {
+        watch(sig, GDB_SECONDS);
         gdb_print();
+    }
 }
 
 /* On return a fault happens again, now with the default action; a signal that was sent is sent again. */

@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 
     mp_begin();
     job.pes = mp_npes;
-    job.hosts = mp_npes;
+    job.hosts = mp_npes / shmem_team_n_pes(SHMEM_TEAM_SHARED);
     if (argc != 3)
         return MP_FAILED;
     late = mp_me == mp_npes - 1;
