@@ -36,6 +36,8 @@ struct wsh_stats {
     double opened;
     uint64_t published;     /* when the page's figures were last written; relaxed: several threads may */
     uint64_t longest_least; /* of `longest` the shortest; relaxed */
+    bool
+        shows; /* some thread's wait is on the page; of several the first one's. Acquire and release around it */
     uint64_t ep_calls, ep_rows;
     pthread_mutex_t lock;                                /* of `longest` */
     struct wsh_stats_longest longest[WSH_STATS_LONGEST]; /* the longest first */

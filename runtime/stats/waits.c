@@ -54,14 +54,18 @@ static void time_spend(struct wsh_stats *stats, int pe, double seconds)
     __atomic_store_n(&page->most_ns, now, __ATOMIC_RELAXED);
 }
 
-/* Who looks at the page sees the wait from now on. */
-static void wait_show(struct wsh_stats_wait *wait, struct wsh_stats_page *page,
-                      const struct wsh_wait_why *why)
+/* Who looks at the page sees the wait from now on, if no other thread's is there. */
+static void wait_show(struct wsh_stats_wait *wait, struct wsh_stats *stats, const struct wsh_wait_why *why)
 {
-    __atomic_store_n(&page->wait_pe, wait->pe, __ATOMIC_RELAXED);
-    if (wait->shown)
+    struct wsh_stats_page *page = stats->page;
+    bool fresh = !wait->shown;
+
+    if (fresh && __atomic_exchange_n(&stats->shows, true, __ATOMIC_ACQUIRE))
         return;
     wait->shown = true;
+    __atomic_store_n(&page->wait_pe, wait->pe, __ATOMIC_RELAXED);
+    if (!fresh)
+        return;
     strncpy(page->routine, why->routine, sizeof page->routine - 1);
     __atomic_store_n(&page->wait_since, ns_of(wait->began), __ATOMIC_RELAXED);
 }
@@ -92,7 +96,7 @@ void wsh_stats_wait_look(struct wsh_stats_wait *wait, const struct wsh_job *job,
     time_spend(stats, wait->pe, now - wait->looked);
     wait->looked = now;
     wait->pe = pe;
-    wait_show(wait, stats->page, why);
+    wait_show(wait, stats, why);
     if (pe < 0 && !wait->whom[0] && ns_of(now - wait->began) > wsh_stats_get(&stats->longest_least))
         whom_describe(wait, why, arg);
 }
@@ -137,8 +141,10 @@ void wsh_stats_wait_end(struct wsh_stats_wait *wait, const struct wsh_job *job,
     time_spend(stats, wait->pe, now - wait->looked);
     wsh_stats_add(&stats->peer[wait->pe >= 0 && wait->pe < stats->n_pes ? wait->pe : stats->n_pes].waits, 1);
     wsh_stats_add(&stats->page->waits, 1);
-    if (wait->shown)
+    if (wait->shown) {
         __atomic_store_n(&stats->page->wait_since, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&stats->shows, false, __ATOMIC_RELEASE);
+    }
     if (ns > wsh_stats_get(&stats->longest_least))
         longest_note(stats, wait, why, ns);
 }
