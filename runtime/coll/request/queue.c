@@ -116,7 +116,7 @@ static bool req_run(struct wsh_req *req)
         rc = req->steps->phases[req->phase](req);
         if (rc)
             break;
-        req->phase++;
+        __atomic_store_n(&req->phase, req->phase + 1, __ATOMIC_RELAXED);
         req->k = req->round = 0;
         req->distance = 0;
     }

@@ -170,7 +170,7 @@ static void req_describe(void *arg, char *text, size_t size)
 
     snprintf(text, size,
              "all PEs of its team to start it and make progress: number %llu of its team, phase %d",
-             (unsigned long long)req->number, req->phase);
+             (unsigned long long)req->number, __atomic_load_n(&req->phase, __ATOMIC_RELAXED));
 }
 
 static int req_needs(void *arg, int pe)

@@ -43,7 +43,7 @@ struct wsh_req {
     uint64_t exchange; /* of an alltoallv: its number among those */
 
     /* How far it is. */
-    int phase;
+    int phase;            /* relaxed: reports read it without the lock */
     bool moved;           /* since it was last looked at */
     int k, round;         /* in a phase: members done, rounds done */
     long distance;        /* of a sync: how far apart members of this round are */
