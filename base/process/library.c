@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "base/process/library.h"
 
+#include "base/err.h"
 #include "base/process/signals.h"
 
 #include <dlfcn.h>
@@ -46,9 +47,7 @@ static int resolve(struct wsh_library *lib)
 
 const char *wsh_library_cure(const char *error, const char *cure)
 {
-    return strstr(error, strerror(EMFILE))
-               ? "raise the limit of open files (ulimit -n), or let the program keep fewer open"
-               : cure;
+    return strstr(error, strerror(EMFILE)) ? wsh_err_cure(-EMFILE, cure) : cure;
 }
 
 /* RTLD_NODELETE: such libraries leave threads and exit handlers behind, whose code must stay mapped. */

@@ -20,10 +20,8 @@ struct record {
 
 static int file_failed(const char *what, int err)
 {
-    wsh_error("oshrun's file of addresses cannot be %s: %s; the job's folder below TMPDIR must have room, "
-              "and be seen "
-              "by all PEs",
-              what, wsh_strerror(err));
+    wsh_error("oshrun's file of addresses cannot be %s: %s; %s", what, wsh_strerror(err),
+              wsh_err_cure(-err, "the job's folder below TMPDIR must have room, and be seen by all PEs"));
     return -err;
 }
 

@@ -75,7 +75,7 @@ run_job 20 env FI_PROVIDER=shm "$oshrun" -n 2 "$hello"
 tap_check "FI_PROVIDER=shm where no network is needed" test "$status" = 0
 
 # Wherever the files run out, in the library or in libfabric.
-for files in 13 14 16 17 18 19 20 21 22; do
+for files in 14 16 17 18 19 20 21 22; do
     # shellcheck disable=SC2016
     run_job 30 env SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp "$oshrun" -n 2 \
         sh -c 'ulimit -n "$1" && exec "$2"' limit "$files" "$hello"
