@@ -337,7 +337,7 @@ void wsh_reap_judge(struct wsh_reap *reap)
     for (int i = 0; i < reap->n_pes && !reap->ending; i++) {
         enum verdict verdict = pe_judge(reap, &reap->pes[i]);
 
-        if (verdict != FINE && verdict != EXEC_FAILED && survives(reap)) {
+        if ((verdict == KILLED || verdict == FAILED || verdict == LOST) && survives(reap)) {
             failure_note(reap, i, verdict);
             continue;
         }

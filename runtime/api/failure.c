@@ -53,7 +53,7 @@ int shmemx_team_broken(shmem_team_t team)
     return members->broken;
 }
 
-/* Ours, or the failure would have ended the job. */
+/* -1: none, so that the call has failed for another reason. */
 static int failed_member(const struct wsh_team *team)
 {
     for (int i = 0; i < team->n_pes; i++)
