@@ -195,7 +195,7 @@ caught efa 'set->peers[req->pe].posted' $efa/set/set.h 's/^    peer->posted++;//
 caught efa '!done || __atomic_load_n(&done->left, __ATOMIC_RELAXED) > 0' $efa/ops/fetch.c 's/^    wsh_efa_done_add(fetch->done);//'
 in_job 'SHMEM_TRANSPORTS=efa FI_PROVIDER=tcp,net,ofi_rxm' test/mp/coll_sizes 'set->peers[flow->pe].imm_count.lazy' \
     $efa/ops/imm_count.c 's/imm_count.lazy++;/imm_count.lazy;/'
-caught efa 'fetch->flow' $efa/ops/fetch.c '/^int wsh_efa_fetch_answered/,/^}/s/^    fetch_free(set, fetch);/&&/'
+caught efa 'fetch->flow' $efa/ops/fetch.c '/^static int fetch_end/,/^}/s/^    fetch_free(set, fetch);/&&/'
 
 # --- Queues that kernels write ---
 world efa_gda_cq test/unit/efa_gda_cq.c test/common/unit.c
