@@ -131,5 +131,6 @@ static inline void wsh_cpu_relax(void)
 
 #define wsh_likely(x) __builtin_expect(!!(x), 1)
 #define wsh_unlikely(x) __builtin_expect(!!(x), 0)
+#define WSH_INLINE inline __attribute__((always_inline))
 
 #endif

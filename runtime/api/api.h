@@ -23,7 +23,6 @@
 
 #include <errno.h>
 
-#define WSH_INLINE inline __attribute__((always_inline))
 #define WSH_COLD __attribute__((cold, noinline))
 
 /*

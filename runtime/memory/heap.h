@@ -46,7 +46,7 @@ static inline bool wsh_segment_holds(const struct wsh_segment *seg, const void *
 int wsh_heap_find_device(const struct wsh_heap *heap, const void *addr, size_t len, size_t *off);
 
 /* The segment that holds [addr, addr + len), or -1; *off is the offset in it. */
-static inline int wsh_heap_find(const struct wsh_heap *heap, const void *addr, size_t len, size_t *off)
+static WSH_INLINE int wsh_heap_find(const struct wsh_heap *heap, const void *addr, size_t len, size_t *off)
 {
     for (int seg = WSH_SEG_HEAP; seg >= WSH_SEG_STATIC; seg--)
         if (wsh_likely(wsh_segment_holds(&heap->seg[seg], addr, len, off)))
