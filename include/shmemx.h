@@ -256,7 +256,7 @@ typedef struct {
     uint64_t network_operations, network_bytes;
     uint64_t network_retries; /* requests that NICs had no room for, and that came again */
     uint64_t network_stalls;  /* messages that found no credit of their target, each time they were tried */
-    /* Waits that their first polls did not end, and for whom the PE has waited longest (-1: nobody). */
+    /* Waits that their first microseconds did not end, and for whom the PE has waited longest (-1: nobody). */
     uint64_t waits, wait_ns, longest_wait_ns;
     int32_t longest_wait_pe, most_waited_pe; /* -1: not known */
     char longest_wait_routine[48];

@@ -30,8 +30,7 @@ static int whom_find(const struct wsh_job *job, const struct wsh_wait_why *why, 
 void wsh_stats_wait_begin(struct wsh_stats_wait *wait, const struct wsh_job *job,
                           const struct wsh_wait_why *why, void *arg)
 {
-    wait->began = 0;
-    if (!__atomic_load_n(&job->stats, __ATOMIC_RELAXED))
+    if (wait->began || !__atomic_load_n(&job->stats, __ATOMIC_RELAXED))
         return;
     wait->began = wait->looked = wsh_wait_now();
     wait->pe = why->needs ? why->needs(arg, -1) : -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts one wait that its first polls did not end. */
+/* Counts one wait that its first microseconds did not end. */
 #ifndef WSH_STATS_WAITS_H
 #define WSH_STATS_WAITS_H
 
@@ -8,7 +8,7 @@
 struct wsh_job;
 struct wsh_wait_why;
 
-/* On the waiter's stack. */
+/* On the waiter's stack, zeroed. */
 struct wsh_stats_wait {
     double began, looked; /* at the clock; 0: nothing is counted */
     int pe;               /* that it waited for at the last look, and -1 */
@@ -16,6 +16,7 @@ struct wsh_stats_wait {
     char whom[WSH_STATS_WHOM];
 };
 
+/* From the first of several calls on. */
 void wsh_stats_wait_begin(struct wsh_stats_wait *wait, const struct wsh_job *job,
                           const struct wsh_wait_why *why, void *arg);
 /* It has not ended at `now`: what has passed since the last look was spent for who was waited for then. */

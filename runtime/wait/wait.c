@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define CLOCK_EVERY 64  /* yields, and rounds in which something moved, between looks at the clock */
+#define COUNTED_FROM 64 /* tries after which a spinning wait begins to be counted: its end costs a look at the clock */
 #define CLOCK_LATE 0.01 /* seconds between looks from which on every yield is followed by one */
 
 /* One wait in progress, on the waiter's stack. */
@@ -220,6 +221,8 @@ static void waiter_back_off(struct waiter *waiter)
 {
     unsigned tries = ++waiter->tries;
 
+    if (tries == COUNTED_FROM)
+        wsh_stats_wait_begin(&waiter->stat, waiter->job, waiter->why, waiter->arg);
     if (tries < waiter->spins || waiter_stays(waiter, tries)) {
         wsh_cpu_relax();
         return;
@@ -282,7 +285,8 @@ static __attribute__((noinline)) int wait_long(struct wsh_job *job, const struct
     __atomic_fetch_add(&job->waits, 1, __ATOMIC_RELAXED); /* hints for wsh_wait_serve and SIGUSR1 */
     if (!__atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED) && waiter.spins)
         waiter.stays = job->tuning.stays; /* other threads that wait may need the core */
-    wsh_stats_wait_begin(&waiter.stat, job, why, arg);
+    if (waiter.spins < COUNTED_FROM)
+        wsh_stats_wait_begin(&waiter.stat, job, why, arg);
     rc = wait_loop(&waiter, try);
     wsh_stats_wait_end(&waiter.stat, job, why);
     WSH_INVARIANT(__atomic_load_n(&job->waiters, __ATOMIC_RELAXED));
