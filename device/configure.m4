@@ -12,6 +12,16 @@ AS_IF([test "x$with_cuda" != xno],
       [WSH_CUDA_SUMMARY="off"])
 AM_CONDITIONAL([WSH_HAVE_NVCC], [test -n "$NVCC"])
 
+# NVTX: headers alone; the tool that looks on brings the library.
+WSH_NVTX_CPPFLAGS=
+AS_IF([test "x$with_cuda" != xno],
+      [for wsh_dir in "$wsh_cuda/include" /usr/include; do
+           AS_IF([test -z "$WSH_NVTX_CPPFLAGS" && test -f "$wsh_dir/nvtx3/nvToolsExt.h"],
+                 [WSH_NVTX_CPPFLAGS="-DWSH_HAVE_NVTX -idirafter $wsh_dir"])
+       done])
+AC_SUBST([WSH_NVTX_CPPFLAGS])
+AM_CONDITIONAL([WSH_HAVE_NVTX], [test -n "$WSH_NVTX_CPPFLAGS"])
+
 # Device code as a library: LLVM bitcode by clang, which needs no toolkit; objects for -rdc by nvcc.
 wsh_have_bitcode=no
 AC_PATH_PROGS([WSH_CLANG], [clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14])

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "trace/clocks.h"
 #include "trace/merge.h"
+#include "trace/nvtx.h"
 #include "trace/ring.h"
 
 #include "base/env/env.h"
@@ -30,9 +31,13 @@ static void trace_begin(void)
     int me = WSH_LIBRARY(pshmem_my_pe)(), n = WSH_LIBRARY(pshmem_n_pes)();
     struct wsh_env env;
 
-    if (trace.inits++ || wsh_env_load(&env) || !env.trace)
+    if (trace.inits++ || wsh_env_load(&env))
         return;
     wsh_log_set_pe(me);
+    if (env.nvtx)
+        wsh_trace_nvtx_open();
+    if (!env.trace)
+        return;
     snprintf(trace.file, sizeof trace.file, "%s", env.trace);
     wsh_trace_clocks_open(&trace.clocks, me, n);
     if (!wsh_trace_ring_open(trace.file, me, n, env.trace_events, trace.clocks.block)) {
@@ -45,7 +50,10 @@ static void trace_begin(void)
 /* The files are complete before the last barrier, behind which PE 0 reads them. */
 static void trace_end(void)
 {
-    if (--trace.inits || !*trace.file)
+    if (--trace.inits)
+        return;
+    wsh_trace_nvtx_close();
+    if (!*trace.file)
         return;
     wsh_trace_clocks_compare(&trace.clocks, wsh_trace_ring_head() ? &wsh_trace_ring_head()->ahead[1] : NULL);
     wsh_trace_clocks_close(&trace.clocks);
@@ -114,4 +122,5 @@ void shmem_finalize(void)
 void shmem_pcontrol(int level, ...)
 {
     wsh_trace_ring_pause(!level);
+    wsh_trace_nvtx_pause(!level);
 }

@@ -18,6 +18,11 @@ static const char *const names[] = {
 
 void *wsh_trace_next[WSH_TRACE_ROUTINES];
 
+const char *wsh_trace_name(enum wsh_trace_routine routine)
+{
+    return names[routine];
+}
+
 void *wsh_trace_library(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);

@@ -81,6 +81,8 @@ void wsh_trace_add(uint64_t start, enum wsh_trace_routine routine, int pe, uint6
 {
     uint64_t ticks = wsh_trace_ticks() - start;
 
+    if (__builtin_expect(wsh_trace_nvtx, 0))
+        wsh_trace_nvtx_pop();
     if (!ring.record)
         return;
     place_take()->call = (struct wsh_trace_event){

@@ -60,6 +60,8 @@ void *wsh_trace_library(const char *name);
 /* The same of an extension, which has no other name: the next library's; NULL where there is none. */
 void *wsh_trace_extension(const char *name);
 
+const char *wsh_trace_name(enum wsh_trace_routine routine);
+
 extern void *wsh_trace_next[]; /* by routine; NULL: not looked up. Relaxed: all threads find the same */
 void *wsh_trace_look_up(enum wsh_trace_routine routine);
 
@@ -70,6 +72,18 @@ static inline void *wsh_trace_routine_of(enum wsh_trace_routine routine)
     return __builtin_expect(!next, 0) ? wsh_trace_look_up(routine) : next;
 }
 #define WSH_TRACE_CALL(name) ((__typeof__(&name))wsh_trace_routine_of(WSH_TRACE_##name))
+
+extern bool wsh_trace_nvtx; /* calls are NVTX ranges */
+void wsh_trace_nvtx_push(enum wsh_trace_routine routine);
+void wsh_trace_nvtx_pop(void);
+
+/* A call begins: the ticks. */
+static inline uint64_t wsh_trace_begin(enum wsh_trace_routine routine)
+{
+    if (__builtin_expect(wsh_trace_nvtx, 0))
+        wsh_trace_nvtx_push(routine);
+    return wsh_trace_ticks();
+}
 
 /* A number for a context: 0 is the default one. */
 static inline unsigned wsh_trace_ctx(shmem_ctx_t ctx)

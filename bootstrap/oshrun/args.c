@@ -26,6 +26,7 @@ const char wsh_args_help[] =
     "  --timestamp             begin each line of output with the time\n"
     "  --output-filename NAME  write output to NAME.<PE>.out and NAME.<PE>.err, or to <PE>.out and\n"
     "                          <PE>.err in NAME if NAME is a folder or ends in a slash\n"
+    "  --nvtx                  show each call as an NVTX range, for Nsight Systems\n"
     "  --trace FILE            write what every PE did and when to FILE, for ui.perfetto.dev\n"
     "  --nodes-emulated N      spread the PEs over N emulated hosts of this machine\n"
     "  --emulate-efa[=PROFILE] give the PEs an emulated EFA device to talk through, with the NICs of a\n"
@@ -54,6 +55,7 @@ enum option {
     OPT_TAG,
     OPT_TIME,
     OPT_OUTPUT,
+    OPT_NVTX,
     OPT_TRACE,
     OPT_NODES,
     OPT_EMULATE,
@@ -86,6 +88,7 @@ static const struct {
     {"--tag-output", OPT_TAG, NULL},
     {"--timestamp", OPT_TIME, NULL},
     {"--output-filename", OPT_OUTPUT, "out/"},
+    {"--nvtx", OPT_NVTX, NULL},
     {"--trace", OPT_TRACE, "trace.json"},
     {"--nodes-emulated", OPT_NODES, "2"},
     {"--emulate-efa", OPT_EMULATE, "p5", true},
@@ -219,6 +222,7 @@ static int option_apply(struct wsh_args *args, size_t i, char *value)
     case OPT_TAG: args->tag = true; break;
     case OPT_TIME: args->timestamp = true; break;
     case OPT_OUTPUT: args->output = value; break;
+    case OPT_NVTX: args->nvtx = true; break;
     case OPT_TRACE: args->trace = value; break;
     case OPT_NODES:
         args->nodes_given = true;

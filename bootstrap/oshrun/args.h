@@ -24,6 +24,7 @@ struct wsh_args {
     bool survive, survive_given; /* --on-pe-failure */
     const char *output;          /* --output-filename or NULL */
     const char *emulate;         /* profile of the emulated EFA device, or NULL */
+    bool nvtx;                   /* --nvtx */
     const char *trace;           /* --trace or NULL */
     const char *hosts, *hostfile;
     char **exports; /* NULL-terminated: "VAR" or "VAR=value", in order */

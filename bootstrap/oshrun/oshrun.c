@@ -388,7 +388,7 @@ static int job_dispatch(const struct wsh_args *args)
     if (args->verbose)
         wsh_say_verbose();
     wsh_environ_keep_signals();
-    rc = args->trace ? wsh_trace_prepare(args) : 0;
+    rc = args->trace || args->nvtx ? wsh_trace_prepare(args) : 0;
     if (rc)
         return rc;
     rc = wsh_delegate(args, &ran);

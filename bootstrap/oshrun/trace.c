@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Preloads libwarpshmem-trace into the PEs, and starts warpshmem-trace where a job has failed. */
+/* Preloads libwarpshmem-trace into the PEs (--trace, --nvtx), and starts warpshmem-trace where a job has failed. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/trace.h"
 
@@ -65,11 +65,22 @@ static int library_preload(const char *path)
     return 0;
 }
 
+/* Also to PEs that another launcher starts. value NULL: as it is. */
+static void pass_on(const struct wsh_args *args, const char *name, const char *value)
+{
+    size_t n = 0;
+
+    if (value)
+        setenv(name, value, 1);
+    while (args->exports[n])
+        n++;
+    args->exports[n] = (char *)(size_t)name;
+}
+
 int wsh_trace_prepare(const struct wsh_args *args)
 {
     char path[PATH_MAX];
-    size_t n = 0;
-    int rc = file_take(args->trace);
+    int rc = args->trace ? file_take(args->trace) : 0;
 
     if (rc)
         return rc;
@@ -79,16 +90,17 @@ int wsh_trace_prepare(const struct wsh_args *args)
     if (!rc)
         rc = library_preload(path);
     if (rc) {
-        wsh_say("--trace: %s cannot be preloaded: %s; install libwarpshmem-trace there, in a path without "
+        wsh_say("--trace, --nvtx: %s cannot be preloaded: %s; install libwarpshmem-trace there, in a path "
+                "without "
                 "space and colon",
                 path, wsh_strerror(rc));
         return OSHRUN_FAILED;
     }
-    setenv("SHMEM_TRACE", file, 1);
-    while (args->exports[n])
-        n++;
-    args->exports[n] = (char *)(size_t) "SHMEM_TRACE";
-    args->exports[n + 1] = (char *)(size_t) "LD_PRELOAD";
+    if (args->trace)
+        pass_on(args, "SHMEM_TRACE", file);
+    if (args->nvtx)
+        pass_on(args, "SHMEM_NVTX", "1");
+    pass_on(args, "LD_PRELOAD", NULL);
     return 0;
 }
 

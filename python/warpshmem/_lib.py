@@ -80,8 +80,9 @@ def _declare(library: ctypes.CDLL, table: Dict[str, str]) -> None:
 
 
 def _traced(library: ctypes.CDLL, name: str) -> Optional[Any]:
-    """Return the wrapper that notes calls of a routine for the trace that SHMEM_TRACE asks for."""
-    if not os.environ.get("SHMEM_TRACE") or library is not _loaded.get(CORE):
+    """Return the wrapper that notes the calls of a routine, where SHMEM_TRACE or SHMEM_NVTX asks."""
+    wanted = os.environ.get("SHMEM_TRACE") or os.environ.get("SHMEM_NVTX")
+    if not wanted or library is not _loaded.get(CORE):
         return None
     wrapper = getattr(_load(TRACE, ctypes.RTLD_LOCAL), name, None)
     if wrapper is not None:

@@ -29,6 +29,8 @@ void wsh_unused_warn(const struct wsh_job *job)
     if (env->trace && !dlopen("libwarpshmem-trace.so.0", RTLD_LAZY | RTLD_NOLOAD))
         warn_unused("SHMEM_TRACE",
                     "libwarpshmem-trace.so is not preloaded; start it with oshrun --trace FILE");
+    if (env->nvtx && !dlopen("libwarpshmem-trace.so.0", RTLD_LAZY | RTLD_NOLOAD))
+        warn_unused("SHMEM_NVTX", "libwarpshmem-trace.so is not preloaded; start it with oshrun --nvtx");
     if (!job->network && env->nics)
         warn_unused("SHMEM_NICS", no_network);
     if (!job->network && env->nics_exclude)

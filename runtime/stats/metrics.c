@@ -40,7 +40,7 @@ struct wsh_stats_metrics {
     X("network_retries_total", "counter", "Requests that NICs had no room for.", network_retries, 1)         \
     X("network_stalls_total", "counter", "Messages found without a credit of their target.", network_stalls, \
       1)                                                                                                     \
-    X("waits_total", "counter", "Waits that their first microseconds did not end.", waits, 1)                       \
+    X("waits_total", "counter", "Waits that their first microseconds did not end.", waits, 1)                \
     X("wait_seconds_total", "counter", "Time spent in these waits.", wait_ns, 1e-9)                          \
     X("longest_wait_seconds", "gauge", "The longest wait.", longest_wait_ns, 1e-9)                           \
     X("collective_steps_total", "counter", "Steps of collectives.", collectives, 1)                          \

@@ -20,8 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CLOCK_EVERY 64  /* yields, and rounds in which something moved, between looks at the clock */
-#define COUNTED_FROM 64 /* tries after which a spinning wait begins to be counted: its end costs a look at the clock */
+#define CLOCK_EVERY 64 /* yields, and rounds in which something moved, between looks at the clock */
+#define COUNTED_FROM \
+    64 /* tries after which a spinning wait begins to be counted: its end costs a look at the clock */
 #define CLOCK_LATE 0.01 /* seconds between looks from which on every yield is followed by one */
 
 /* One wait in progress, on the waiter's stack. */
