@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { OTHER, PUT, GET, GET_NBI, QUIET, SIGNAL, WAIT };
+enum kind { OTHER, PUT, GET, GET_NBI, QUIET, SIGNAL, WAIT, EXPERTS };
 
 static const struct {
     const char *name;
@@ -31,7 +31,7 @@ static const struct {
 #define THREADS 256  /* whose last calls are remembered at a time */
 #define LOOK_BACK 64 /* signals that are looked at for the one that ended a wait */
 
-static const char *const categories[] = {"other", "put", "get", "get", "quiet", "put", "wait"};
+static const char *const categories[] = {"other", "put", "get", "get", "quiet", "put", "wait", "experts"};
 
 /* A signal on its way. */
 struct sent {

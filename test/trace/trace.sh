@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# oshrun --trace writes a file that a checker finds right: over two emulated hosts, with a PE that is late, after a job that
-# failed, with a ring that is full; and bad settings are one line.
+# oshrun --trace writes a file that a checker finds right: over two emulated hosts, with a PE that is late, of a layer of experts,
+# after a job that failed, with a ring that is full; and bad settings are one line.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 need_oshrun
@@ -41,6 +41,14 @@ traced "a PE is killed: what was noted is there" "--cut --flows 20" -n 4 "$halo"
 tap_check "… and the status is that of the signal" test "$status" = 137
 traced "a ring that is full" "" -n 4 -x SHMEM_TRACE_EVENTS=1024 "$halo" 300
 tap_check "… drops the oldest, and says how many" grep -q '"events":1024,"dropped":[1-9]' "$trace"
+if ${CC:-cc} -O2 -I"$top_srcdir/include" "$top_srcdir/examples/moe/moe.c" -o "$tap_dir/moe" -L"$top_builddir/.libs" \
+    -lwarpshmem-ep -lwarpshmem -lm 2>"$err"; then
+    LD_LIBRARY_PATH=$top_builddir/.libs traced "experts of four PEs of two hosts" "" -n 4 --nodes-emulated 2 "$tap_dir/moe"
+    tap_check "… of which calls, and the waits within, are slices" \
+        test "$(grep -cE '"name":"shmemx_ep_(dispatch|combine)","cat":"experts"' "$trace")" = 24
+else
+    tap_fail "experts of four PEs of two hosts" "$(tail -n 1 "$err")"
+fi
 traced "one PE" "--pes 1" -n 1 "$halo" 5
 
 # As other launchers do it.
