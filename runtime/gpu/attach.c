@@ -124,8 +124,8 @@ static int compare_peers(struct wsh_job *job, const struct wsh_peer_blob *peers)
                       pe, len, mine);
         if (len != mine)
             return -EINVAL;
-        if (wsh_peer_blob_device_limit(&peers[pe]) < job->device.limit)
-            job->device.limit = wsh_peer_blob_device_limit(&peers[pe]);
+        if (wsh_peer_blob_device_limit(&peers[pe]) < job->device.heap.limit)
+            job->device.heap.limit = wsh_peer_blob_device_limit(&peers[pe]);
     }
     return 0;
 }
@@ -235,7 +235,7 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
     }
     job->device.attached = true;
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, true);
-    wsh_ranges_add(job->heap.device, job->device.mem.base, job->device.mem.len,
+    wsh_ranges_add(job->heap.device, job->device.heap.mem.base, job->device.heap.mem.len,
                    WSH_SEG_DEVICE); /* the first */
     wsh_device_pin(job);
     wsh_device_state_fill(job);

@@ -13,7 +13,7 @@
 
 void wsh_device_detach(struct wsh_job *job)
 {
-    struct wsh_device_heap *device = &job->device;
+    struct wsh_job_device *device = &job->device;
 
     wsh_modules_close();
     if (!device->attached)

@@ -47,16 +47,16 @@ static void log_heap(const struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu)
              grows);
 }
 
-static int allocator_open(struct wsh_device_heap *device)
+static int allocator_open(struct wsh_device_heap *heap)
 {
-    device->limit = device->mem.stride;
-    device->alloc = wsh_alloc_open(device->limit);
-    return device->alloc ? wsh_alloc_wall(device->alloc, device->mem.len) : -ENOMEM;
+    heap->limit = heap->mem.stride;
+    heap->alloc = wsh_alloc_open(heap->limit);
+    return heap->alloc ? wsh_alloc_wall(heap->alloc, heap->mem.len) : -ENOMEM;
 }
 
 int wsh_device_heap_open(struct wsh_job *job)
 {
-    struct wsh_device_heap *device = &job->device;
+    struct wsh_job_device *device = &job->device;
     struct wsh_gpu_want want = {job->env.device_size + wsh_sync_areas_len(job), 0, job->local_rank,
                                 job->local_size, device->gpu.vmm && !job->env.disable_vmm};
     int status = 0, rc = wsh_gpu_enter(&device->gpu);
@@ -64,29 +64,29 @@ int wsh_device_heap_open(struct wsh_job *job)
     if (rc)
         return rc;
     want.max = max_len(job);
-    rc = wsh_gpu_mem_open(&device->mem, &device->gpu, &want, &status);
+    rc = wsh_gpu_mem_open(&device->heap.mem, &device->gpu, &want, &status);
     if (rc)
         rc = log_no_memory(&device->gpu, want.len, status);
     wsh_gpu_leave(&device->gpu);
     if (!rc)
-        rc = allocator_open(device);
+        rc = allocator_open(&device->heap);
     if (rc)
         return rc;
     job->heap.device = wsh_ranges_open(WSH_SEGS);
     if (!job->heap.device)
         return -ENOMEM;
-    job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){device->mem.base, device->mem.len, -1};
-    log_heap(&device->mem, &device->gpu);
+    job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){device->heap.mem.base, device->heap.mem.len, -1};
+    log_heap(&device->heap.mem, &device->gpu);
     return wsh_sync_areas_open(job);
 }
 
 void wsh_device_heap_close(struct wsh_job *job)
 {
-    struct wsh_device_heap *device = &job->device;
+    struct wsh_job_device *device = &job->device;
 
-    wsh_alloc_close(device->alloc);
+    wsh_alloc_close(device->heap.alloc);
     if (device->gpu.ctx && !wsh_gpu_enter(&device->gpu)) {
-        wsh_gpu_mem_close(&device->mem);
+        wsh_gpu_mem_close(&device->heap.mem);
         wsh_gpu_leave(&device->gpu);
     }
     if (device->gpu.ctx)
@@ -94,57 +94,62 @@ void wsh_device_heap_close(struct wsh_job *job)
     job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){.fd = -1};
     wsh_ranges_close(job->heap.device);
     job->heap.device = NULL;
-    device->alloc = NULL;
+    device->heap.alloc = NULL;
     device->sync_areas = device->counters = device->nic_counters = NULL;
     device->attached = false;
     device->sharers = 0;
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
 }
 
+bool wsh_device_heap_holds(const struct wsh_job_device *device, const void *ptr)
+{
+    return device->attached && (size_t)((const char *)ptr - device->heap.mem.base) < device->heap.limit;
+}
+
 static char *base_of(const struct wsh_job *job)
 {
-    return job->device.mem.base;
+    return job->device.heap.mem.base;
 }
 
 /* In addresses that the heap may grow to, on all PEs alike. */
-static size_t block_within(struct wsh_device_heap *device, size_t size, size_t align)
+static size_t block_within(struct wsh_device_heap *heap, size_t size, size_t align)
 {
-    size_t off = align > WSH_GPU_ALIGN ? WSH_ALLOC_NONE : wsh_alloc_get(device->alloc, size, align);
+    size_t off = align > WSH_GPU_ALIGN ? WSH_ALLOC_NONE : wsh_alloc_get(heap->alloc, size, align);
 
-    if (off == WSH_ALLOC_NONE || off + size <= device->limit)
+    if (off == WSH_ALLOC_NONE || off + size <= heap->limit)
         return off;
-    wsh_alloc_put(device->alloc, off);
+    wsh_alloc_put(heap->alloc, off);
     return WSH_ALLOC_NONE;
 }
 
 /* Before the heap grows, memory that all PEs have released is reused. All PEs decide alike. */
 static size_t block_take(struct wsh_job *job, size_t size, size_t align, const char *routine)
 {
-    struct wsh_device_heap *device = &job->device;
-    size_t off = block_within(device, size, align);
+    struct wsh_device_heap *heap = &job->device.heap;
+    size_t off = block_within(heap, size, align);
 
-    if (off != WSH_ALLOC_NONE && off + size <= device->mem.len)
+    if (off != WSH_ALLOC_NONE && off + size <= heap->mem.len)
         return off;
     if (off != WSH_ALLOC_NONE)
-        wsh_alloc_put(device->alloc, off);
+        wsh_alloc_put(heap->alloc, off);
     if (wsh_release_barrier(job, true, NULL, routine))
         wsh_abort(1);
-    return block_within(device, size, align);
+    return block_within(heap, size, align);
 }
 
 /* A range with memory behind it on every PE, or WSH_ALLOC_NONE on every PE. */
 static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align, const char *routine)
 {
-    struct wsh_device_heap *device = &job->device;
+    struct wsh_device_heap *heap = &job->device.heap;
     size_t off = block_take(job, size, align, routine);
 
     if (off == WSH_ALLOC_NONE) {
         wsh_info(WSH_SUB_MEM,
                  "no room for %zu bytes in the device heap, which has %zu and may grow to %zu; set "
                  "SHMEM_DEVICE_SYMMETRIC_MAX to more",
-                 size, device->mem.len, device->limit);
-    } else if (off + size > device->mem.len && wsh_device_grow(job, off + size, routine)) {
-        wsh_alloc_put(device->alloc, off);
+                 size, heap->mem.len, heap->limit);
+    } else if (off + size > heap->mem.len && wsh_device_grow(job, off + size, routine)) {
+        wsh_alloc_put(heap->alloc, off);
         return WSH_ALLOC_NONE;
     }
     return off;
@@ -195,7 +200,7 @@ void *wsh_device_heap_calloc(struct wsh_job *job, size_t bytes, const char *rout
                             routine)) /* nobody may put into it before it is zero everywhere */
         wsh_abort(1);
     if (!all_ok)
-        wsh_alloc_put(job->device.alloc, off);
+        wsh_alloc_put(job->device.heap.alloc, off);
     return all_ok ? base_of(job) + off : NULL;
 }
 
@@ -211,7 +216,8 @@ static int log_not_live(const char *routine, const void *ptr)
 /* Moves a block by a put, as the CPU cannot reach the memory. The old block is free when the put is complete. */
 static size_t block_move(struct wsh_job *job, size_t from, size_t size)
 {
-    size_t old = wsh_alloc_size(job->device.alloc, from), to = get_everywhere(job, size, 0, "shmem_realloc");
+    size_t old = wsh_alloc_size(job->device.heap.alloc, from),
+           to = get_everywhere(job, size, 0, "shmem_realloc");
     char *base = base_of(job);
 
     if (to == WSH_ALLOC_NONE)
@@ -219,13 +225,13 @@ static size_t block_move(struct wsh_job *job, size_t from, size_t size)
     if (wsh_put(&job->ctx, base + to, base + from, old < size ? old : size, job->my_pe) ||
         wsh_barrier(&job->world, "shmem_realloc"))
         wsh_abort(1);
-    wsh_alloc_put(job->device.alloc, from);
+    wsh_alloc_put(job->device.heap.alloc, from);
     return to;
 }
 
 void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size)
 {
-    struct wsh_alloc *alloc = job->device.alloc;
+    struct wsh_alloc *alloc = job->device.heap.alloc;
     size_t off = (size_t)((char *)ptr - base_of(job));
 
     if (wsh_barrier(&job->world, "shmem_realloc"))
@@ -249,15 +255,15 @@ int wsh_device_free(struct wsh_job *job, void *ptr)
         return -EIO;
     if (!ptr)
         return 0;
-    if (job->device.attached && wsh_alloc_size(job->device.alloc, off)) {
-        wsh_alloc_put(job->device.alloc, off);
+    if (job->device.attached && wsh_alloc_size(job->device.heap.alloc, off)) {
+        wsh_alloc_put(job->device.heap.alloc, off);
         return 0;
     }
     return log_not_live("shmemx_free_device", ptr);
 }
 
 /* One piece of host memory that is mapped here. False: the driver does not take it. */
-static bool pin_piece(struct wsh_device_heap *device, char *base, size_t len)
+static bool pin_piece(struct wsh_job_device *device, char *base, size_t len)
 {
     void **pins = realloc(device->pins, (device->n_pins + 1) * sizeof *pins);
     int status = 0, rc = pins ? 0 : -ENOMEM;
@@ -310,7 +316,7 @@ static bool pin_pe(struct wsh_job *job, int pe, size_t from, size_t to)
  */
 void wsh_device_pin(struct wsh_job *job)
 {
-    struct wsh_device_heap *device = &job->device;
+    struct wsh_job_device *device = &job->device;
     size_t from = device->pinned, to = job->heap.committed;
 
     if (!device->attached || to <= from)

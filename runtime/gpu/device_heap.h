@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is done with symmetric device memory (runtime/memory/device_memory.h): the heap on this PE's GPU and the buffers
- * that the program has registered. All of it is attached at the first collective call that asks for device memory,
- * never at init.
+ * Symmetric device memory (runtime/job/device.h has its data): the heap on this PE's GPU and the buffers that the program
+ * has registered. All of it is attached at the first collective call that asks for device memory, never at init.
  */
 #ifndef WSH_DEVICE_HEAP_H
 #define WSH_DEVICE_HEAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct wsh_job;
+struct wsh_job_device;
 
 /*
  * Collective. On the GPU of the calling thread's current context, else the one by the PE's number on the host. 0; or a
@@ -34,6 +35,9 @@ void wsh_device_close(struct wsh_job *job);
  */
 int wsh_device_heap_open(struct wsh_job *job);
 void wsh_device_heap_close(struct wsh_job *job);
+
+/* Whether `ptr` is in it; false before the attach. */
+bool wsh_device_heap_holds(const struct wsh_job_device *device, const void *ptr);
 
 /*
  * As wsh_heap_malloc, wsh_heap_calloc, wsh_heap_realloc and wsh_heap_free, for device memory; the first two attach

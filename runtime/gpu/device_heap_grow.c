@@ -9,31 +9,31 @@
 #include "runtime/job/job.h"
 
 /* A quarter of the present size, so that there are few pieces; less if only that is available. The same on all PEs. */
-static size_t len_ahead(const struct wsh_device_heap *device, size_t len)
+static size_t len_ahead(const struct wsh_device_heap *heap, size_t len)
 {
-    size_t left = device->limit - device->mem.len, quarter = device->mem.len / 4;
+    size_t left = heap->limit - heap->mem.len, quarter = heap->mem.len / 4;
 
     if (quarter < len)
         return len;
     return quarter < left ? quarter : left;
 }
 
-static void shrink_here(struct wsh_device_heap *device)
+static void shrink_here(struct wsh_job_device *device)
 {
     if (wsh_gpu_enter(&device->gpu))
         return;
-    wsh_gpu_mem_shrink(&device->mem);
+    wsh_gpu_mem_shrink(&device->heap.mem);
     wsh_gpu_leave(&device->gpu);
 }
 
 /* Memory of at least len bytes on this PE's GPU. */
-static int grow_here(struct wsh_device_heap *device, size_t len, int *status)
+static int grow_here(struct wsh_job_device *device, size_t len, int *status)
 {
     int rc = wsh_gpu_enter(&device->gpu);
 
     if (rc)
         return rc;
-    rc = wsh_gpu_mem_grow(&device->mem, &device->gpu, len, status);
+    rc = wsh_gpu_mem_grow(&device->heap.mem, &device->gpu, len, status);
     wsh_gpu_leave(&device->gpu);
     return rc;
 }
@@ -54,7 +54,7 @@ static bool grow_everywhere(struct wsh_job *job, size_t len, int *rc, int *statu
 /* One line on each PE that has too little; the allocation returns NULL on all. */
 static void log_no_memory(const struct wsh_job *job, size_t len, int rc, int status, const char *routine)
 {
-    const struct wsh_device_heap *device = &job->device;
+    const struct wsh_job_device *device = &job->device;
     size_t unused = 0, total = 0;
 
     if (!rc || wsh_gpu_enter(&device->gpu))
@@ -63,7 +63,7 @@ static void log_no_memory(const struct wsh_job *job, size_t len, int rc, int sta
     wsh_gpu_leave(&device->gpu);
     wsh_warn("%s: the device heap of %zu MiB cannot grow by %zu MiB on GPU %d: %s; %zu of %zu MiB are free: "
              "this allocation returns NULL on every PE",
-             routine, device->mem.len >> 20, len >> 20, device->gpu.ordinal,
+             routine, device->heap.mem.len >> 20, len >> 20, device->gpu.ordinal,
              status ? wsh_cuda_strerror(status) : wsh_strerror(-rc), unused >> 20, total >> 20);
 }
 
@@ -81,7 +81,7 @@ static int check_alike(const struct wsh_job *job, int seg, const char *routine)
 
 static int piece_publish(struct wsh_job *job, int seg, const char *routine)
 {
-    const struct wsh_gpu_mem *heap = &job->device.mem;
+    const struct wsh_gpu_mem *heap = &job->device.heap.mem;
     const struct wsh_gpu_piece *last = &heap->piece[heap->n - 1];
     size_t off = heap->len - last->len;
     const struct wsh_mem mem = {(enum wsh_seg)seg, WSH_MEM_DEVICE,    heap->base + off, last->len,
@@ -102,7 +102,7 @@ static int piece_publish(struct wsh_job *job, int seg, const char *routine)
 
 static int wall_put(struct wsh_job *job)
 {
-    int rc = wsh_alloc_wall(job->device.alloc, job->device.mem.len);
+    int rc = wsh_alloc_wall(job->device.heap.alloc, job->device.heap.mem.len);
 
     if (rc) {
         wsh_error("no memory to note a piece of the device heap; leave the host more free memory");
@@ -113,8 +113,8 @@ static int wall_put(struct wsh_job *job)
 
 int wsh_device_grow(struct wsh_job *job, size_t end, const char *routine)
 {
-    struct wsh_device_heap *device = &job->device;
-    size_t len = end - device->mem.len, ahead = len_ahead(device, len);
+    struct wsh_device_heap *heap = &job->device.heap;
+    size_t len = end - heap->mem.len, ahead = len_ahead(heap, len);
     int seg = wsh_segment_next(job), rc = 0, status = 0;
 
     if (seg == WSH_SEGS) {
@@ -131,10 +131,10 @@ int wsh_device_grow(struct wsh_job *job, size_t end, const char *routine)
     }
     rc = piece_publish(job, seg, routine);
     if (rc) {
-        shrink_here(device);
+        shrink_here(&job->device);
         return rc;
     }
     wsh_info(WSH_SUB_MEM, "device heap: %zu MiB more, %zu MiB in all",
-             device->mem.piece[device->mem.n - 1].len >> 20, device->mem.len >> 20);
+             heap->mem.piece[heap->mem.n - 1].len >> 20, heap->mem.len >> 20);
     return wall_put(job);
 }

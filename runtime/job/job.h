@@ -8,7 +8,7 @@
 #include "runtime/coll/memory/pool.h"
 #include "runtime/op/counters.h"
 #include "runtime/op/ctx.h"
-#include "runtime/memory/device_memory.h"
+#include "runtime/job/device.h"
 #include "runtime/memory/heap.h"
 #include "runtime/memory/free_later.h"
 #include "runtime/route/route.h"
@@ -75,7 +75,7 @@ struct wsh_job {
     bool may_exit;  /* without shmem_finalize: SHMEMX_INIT_MAY_EXIT of the first shmemx_init_attr */
     int gpu_wanted; /* 1 + the number of the GPU that shmemx_init_attr asks for; 0: the current one */
     struct wsh_heap heap;
-    struct wsh_device_heap device;
+    struct wsh_job_device device;
     struct wsh_releases releases; /* of memory of both */
 
     unsigned n_tps;

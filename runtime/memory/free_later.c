@@ -75,7 +75,7 @@ int wsh_release(struct wsh_job *job, const void *ptr, const char *routine)
 {
     struct wsh_releases *releases = &job->releases;
     const bool device = wsh_device_ops()->holds(job, ptr);
-    const char *base = device ? job->device.mem.base : job->heap.seg[WSH_SEG_HEAP].base;
+    const char *base = device ? job->device.heap.mem.base : job->heap.seg[WSH_SEG_HEAP].base;
     const size_t off = (size_t)((const char *)ptr - base);
     uint64_t number = 0;
     int rc;
@@ -83,7 +83,7 @@ int wsh_release(struct wsh_job *job, const void *ptr, const char *routine)
     pthread_mutex_lock(&releases->lock);
     rc = make_room(releases);
     if (!rc)
-        number = wsh_alloc_release(device ? job->device.alloc : job->heap.alloc, off);
+        number = wsh_alloc_release(device ? job->device.heap.alloc : job->heap.alloc, off);
     if (number)
         note(releases, 2 * number + device, off);
     pthread_mutex_unlock(&releases->lock);
@@ -138,7 +138,7 @@ static void sweep(struct wsh_job *job, uint64_t from, const uint64_t bits[WORDS]
         const uint64_t bit = one->key - from;
 
         if (bit < WINDOW && bits[bit / 64] >> bit % 64 & 1)
-            wsh_alloc_put(one->key & 1 ? job->device.alloc : job->heap.alloc, one->off);
+            wsh_alloc_put(one->key & 1 ? job->device.heap.alloc : job->heap.alloc, one->off);
         else
             releases->list[kept++] = *one;
     }

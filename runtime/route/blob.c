@@ -133,7 +133,7 @@ int wsh_peer_blob_pack(const struct wsh_job *job, int added, void **bytes, size_
         head.seg_len[seg] = job->heap.seg[seg].len;
     if (added)
         head.seg_len[WSH_SEG_MORE] = job->heap.seg[added].len;
-    head.device_limit = job->device.limit;
+    head.device_limit = job->device.heap.limit;
     head.host = wsh_host_id(job->env.node_emulated);
     head.machine = wsh_machine_id();
     head.loopback = job->loopback;

@@ -228,7 +228,7 @@ int wsh_route_open(struct wsh_job *job, bool network)
 
 static int register_device_heap(struct wsh_job *job)
 {
-    const struct wsh_gpu_mem *heap = &job->device.mem;
+    const struct wsh_gpu_mem *heap = &job->device.heap.mem;
     const struct wsh_mem mem = {
         WSH_SEG_DEVICE, WSH_MEM_DEVICE, heap->base, heap->len, heap->n ? heap->piece[0].fd : -1,
         heap->range,    heap->stride,   0};

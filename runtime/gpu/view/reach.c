@@ -31,7 +31,7 @@ char *wsh_device_state_mapping(const struct wsh_job *job, int pe, int seg)
 /* The slots lie at equal distances, each mapped. */
 static bool is_strided(const struct wsh_job *job, int seg)
 {
-    const struct wsh_gpu_mem *mem = &job->device.mem;
+    const struct wsh_gpu_mem *mem = &job->device.heap.mem;
     size_t slot = 0;
 
     if (seg != WSH_SEG_DEVICE || !mem->range)
@@ -64,8 +64,8 @@ struct wsh_device_seg wsh_device_state_seg(struct wsh_device_state *state, int s
         fill_table(state, seg);
         return out;
     }
-    out.len = job->device.mem.stride; /* what it may grow to */
-    out.where = (uint64_t)(uintptr_t)job->device.mem.range;
-    out.stride = job->device.mem.stride;
+    out.len = job->device.heap.mem.stride; /* what it may grow to */
+    out.where = (uint64_t)(uintptr_t)job->device.heap.mem.range;
+    out.stride = job->device.heap.mem.stride;
     return out;
 }

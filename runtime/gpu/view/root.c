@@ -6,6 +6,7 @@
 #include "device/view/view.h"
 
 #include "runtime/gpu/host.h"
+#include "runtime/gpu/device_heap.h"
 #include "runtime/gpu/view/state.h"
 #include "base/err.h"
 #include "base/log.h"

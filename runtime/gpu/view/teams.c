@@ -76,7 +76,7 @@ int wsh_sync_areas_clear(const struct wsh_job *job, char *at, size_t len)
 
 int wsh_sync_areas_open(struct wsh_job *job)
 {
-    size_t off = wsh_alloc_get(job->device.alloc, wsh_sync_areas_len(job), 0);
+    size_t off = wsh_alloc_get(job->device.heap.alloc, wsh_sync_areas_len(job), 0);
 
     if (off == WSH_ALLOC_NONE)
         return -ENOMEM;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Symmetric device memory as the core sees it: the heap on this PE's GPU, and what gpu/ keeps beside it. Only
- * gpu/ and job.c write it; until a GPU is attached all is zero but for the program's buffers and queues.
+ * What a job has of this PE's GPU: the device heap, registered memory, what kernels know and the host's half of it. Only
+ * runtime/gpu and job.c write it; until a GPU is attached all is zero but for the program's buffers and queues.
  */
-#ifndef WSH_DEVICE_MEMORY_H
-#define WSH_DEVICE_MEMORY_H
+#ifndef WSH_JOB_DEVICE_H
+#define WSH_JOB_DEVICE_H
 
 #include "base/cuda/heap.h"
 #include "base/ranges.h"
@@ -17,13 +17,18 @@ struct wsh_gda_host;
 struct wsh_proxy;
 struct wsh_stage_host;
 
+/* Allocations are alike on all PEs. */
 struct wsh_device_heap {
-    bool attached;
-    int sharers; /* PEs of this machine that use it, this one too */
-    struct wsh_gpu gpu;
     struct wsh_gpu_mem mem;
     size_t limit; /* bytes that it may grow to, equal on all PEs */
     struct wsh_alloc *alloc;
+};
+
+struct wsh_job_device {
+    bool attached;
+    int sharers; /* PEs of this machine that use the GPU, this one too */
+    struct wsh_gpu gpu;
+    struct wsh_device_heap heap;
     char *sync_areas;   /* sync areas of teams in device memory */
     char *counters;     /* words of counters to which GPUs add */
     char *nic_counters; /* words of counters to which NICs add (device/view/view.h) */
@@ -44,11 +49,5 @@ struct wsh_device_heap {
     struct wsh_stage_host *stage;   /* what staging has of the core, or NULL (gpu/stage/host.h) */
     struct wsh_cuda_watch *watch;   /* NULL: SHMEM_HANG_SECONDS=0 */
 };
-
-/* Whether `ptr` is in the device heap. */
-static inline bool wsh_device_heap_holds(const struct wsh_device_heap *heap, const void *ptr)
-{
-    return heap->attached && (size_t)((const char *)ptr - heap->mem.base) < heap->limit;
-}
 
 #endif
