@@ -28,7 +28,7 @@ struct wsh_cuda_thread {
     pid_t tid;     /* 0: the entry is free */
     enum wsh_cuda_role role;
     uint64_t seen;   /* the word as wsh_cuda_calls_check last read it */
-    unsigned ms;     /* how long the word has not changed within a call */
+    unsigned ms;     /* how long it has been in the same call of the driver */
     unsigned due_ms; /* after how long without a change the call is reported */
 } __attribute__((aligned(64)));
 
