@@ -3,13 +3,15 @@
 
 import collections
 
-from sides import SIZES, Run
+# What is run once per repetition and side; several rows may come from one of them.
+Run = collections.namedtuple("Run", "program npes args")
 
 # op and size name the row in a program's JSON; op None: the wall time of the whole command. beside: what the other side
 # runs where that is another program, and bare the [(op, size), …] of it whose times are added up, op being one or,
 # where the fastest counts, several with | between. goal: the highest ratio wanted, or, without bare, time in us.
 Row = collections.namedtuple("Row", "name run op size unit goal beside bare", defaults=("us", None, None, None))
 
+SIZES = {8: "8", 1024: "1Ki", 65536: "64Ki", 1 << 20: "1Mi"}
 ALL = "-s 8,1k,64k,1M"
 AMOS = "fetch_add", "compare_swap", "swap", "fetch", "inc+quiet", "set+quiet"
 COLLECTIVES = (("alltoall", "alltoall", "alltoall"), ("alltoalls", "alltoalls", "alltoalls"),
@@ -105,58 +107,97 @@ PINGPONGS = (
 STARTS = {2: 50e3, 16: 70e3, 64: 200e3}
 
 
-def core_rows(pes, seconds):
+def core_rows(pes):
     """What takes most PEs first."""
     rows = []
     for (program, op, sizes, goals), n in [(p, n) for n in sorted(pes, reverse=True) for p in CORES] + \
             [(p, 2) for p in PINGPONGS]:
-        options = f"-m {op} --seconds {seconds}" + (f" -s {','.join(map(str, sizes))}" if sizes[0] else "")
+        options = f"-m {op}" + (f" -s {','.join(map(str, sizes))}" if sizes[0] else "")
         rows += [Row(f"{op}{' ' + SIZES[s] if s else ''}, {n} PEs", Run(program, n, options), op, s, "us",
                      goals.get((n, s))) for s in sizes]
     return rows + [Row(f"start, {n} PEs", Run("init", n, ""), None, 0, goal=goal)
                    for n, goal in STARTS.items() if n <= 4 * max(pes)]
 
 
-def path_rows(options, sizes, window):
-    """Latencies for every size, bandwidths for those from 4 KiB on."""
-    latencies = (("put_latency", "put+quiet", "put + quiet"), ("get_latency", "get", "get"),
-                 ("put_signal_latency", "put_signal+quiet", "put_signal + quiet"),
-                 ("pingpong", "put_signal", "put_signal ping-pong"))
-    large = [size for size in sizes if size >= 4096]
-    return [Row(f"{name} {size}", Run(program, 2, f"{options} -s {','.join(map(str, sizes))} -m {op}"), op, size)
-            for program, op, name in latencies for size in sizes] + \
-        [Row(f"{way} bandwidth {size}", Run(f"{way}_bw", 2, f"{options} -W {window} -s {','.join(map(str, large))}"),
-             f"{way}_nbi", size, "GB/s") for way in ("put", "get") for size in large]
-
-
-BUILD_PATHS = {  # options of oshrun, settings
+# The paths between PEs of one host: options of oshrun, settings.
+PATHS = {
     "local": ([], {}),
+    "shm": ([], {"SHMEM_TRANSPORTS": "efa", "SHMEM_LIBFABRIC_PROVIDER": "shm"}),
     "tcp": ([], {"SHMEM_TRANSPORTS": "efa", "FI_PROVIDER": "tcp,net,ofi_rxm"}),
     "efa": (["--emulate-efa"], {"EFA_EMULATOR_QUIET": "1", "SHMEM_NICS_PER_PE": "1"}),
 }
 
 
-def build_rows(path, pes, options):
+def path_rows():
+    """Latencies for every size, bandwidths for those from 4 KiB on."""
+    latencies = (("put_latency", "put+quiet", "put + quiet"), ("get_latency", "get", "get"),
+                 ("put_signal_latency", "put_signal+quiet", "put_signal + quiet"),
+                 ("pingpong", "put_signal", "put_signal ping-pong"))
+    return [Row(f"{name} {size}", Run(program, 2, f"{ALL} -m {op}"), op, size)
+            for program, op, name in latencies for size in SIZES] + \
+        [Row(f"{way} bandwidth {size}", Run(f"{way}_bw", 2, "-W 16 -s 64k,1M"), f"{way}_nbi", size, "GB/s")
+         for way in ("put", "get") for size in (65536, MIB)]
+
+
+def build_rows(path, pes):
     """Of two builds of this library."""
     programs = (("put_latency", "-s 8 -m put+quiet", "put+quiet", (8,)), ("get_latency", "-s 8", "get", (8,)),
                 ("amo_latency", "-m fetch_add", "fetch_add", (8,)),
                 ("put_signal_latency", "-s 8 -m put_signal+quiet", "put_signal+quiet", (8,)),
                 ("alltoall_latency", "-s 8,64k", "alltoall", (8, 65536)))
-    return [Row(f"{path} {n} PEs: {op} {size}", Run(program, n, f"{words} {options}"), op, size)
+    return [Row(f"{path} {n} PEs: {op} {size}", Run(program, n, words), op, size)
             for n in pes for program, words, op, sizes in programs for size in sizes]
 
 
-# Programs over GPUs: the table of rows of each, and NCCL's ways (device/nccl.cuh) that stand beside it.
+# Programs over GPUs, and NCCL's ways (device/nccl.cuh) that stand beside each.
 NCCL = ["nccl", "nccl-window", "nccl-native", "nccl-window-native", "nccl-window-native-copy"]
-GPU_PROGRAMS = {"p2p": ("p2p_table", []), "collectives": ("coll_table", NCCL), "jacobi": ("jacobi_options", NCCL[:2])}
-# Figures that users compare systems with: program, rows, percent of the time that is left.
-GPU_FIGURES = {"jacobi": ("jacobi", "*", 40),
-               "loaded": ("p2p", "put_loaded,p_loaded,pp_signal_loaded,put.block.8.*,p,pp_signal", 25),
-               "barriers": ("collectives", "puts_barrier,barrier_loaded,barrier_all.block.*", 30),
-               "alltoall": ("collectives", "alltoall*", 100)}
-# Other libraries: the setting with their folder, package, header, library, where else they may be, how to link.
+GPU_PROGRAMS = {"p2p": [], "collectives": NCCL, "jacobi": NCCL[:2]}
+# Figures that users compare systems with: program, rows.
+GPU_FIGURES = {"jacobi": ("jacobi", "*"),
+               "loaded": ("p2p", "put_loaded,p_loaded,pp_signal_loaded,put.block.8.*,p,pp_signal"),
+               "barriers": ("collectives", "puts_barrier,barrier_loaded,barrier_all.block.*"),
+               "alltoall": ("collectives", "alltoall*")}
+# Other libraries: the setting with their folder, package, header, library, where else they may be.
 GPU_LIBRARIES = {
-    "nvshmem": ("NVSHMEM_HOME", "nvidia.nvshmem", "nvshmem.h", "libnvshmem_host.so.3", (),
-                ["-rdc=true", "-DPERF_NVSHMEM", "-lnvshmem_device", "-l:libnvshmem_host.so.3", "-lcuda"]),
-    "nccl": ("NCCL_HOME", "nvidia.nccl", "nccl.h", "libnccl.so.2", ("/usr/local/cuda", "/usr/local", "/usr"),
-             ["-DPERF_NCCL", "-l:libnccl.so.2"])}
+    "nvshmem": ("NVSHMEM_HOME", "nvidia/nvshmem", "nvshmem.h", "libnvshmem_host.so.3", ()),
+    "nccl": ("NCCL_HOME", "nvidia/nccl", "nccl.h", "libnccl.so.2", ("/usr/local/cuda", "/usr/local", "/usr"))}
+# Goals of GPU_PROGRAMS: PEs (None: any), the row as a regular expression, then us at most or GB/s at least; or "nccl":
+# ahead of NCCL's best way. The last one that fits counts.
+GPU_GOALS = {
+    "p2p": [
+        (None, "(put|get|put_bulk|get_bulk).block.4194304.1x256", 104.9),
+        (None, "put.warp.4194304.1x32", 559),
+        (None, "get.warp.4194304.1x32", 599.2),
+        (None, "put_bulk.warp.4194304.1x32", 127.1),
+        (None, "put.thread.1024.1x1", 3),
+        (None, "put.(thread|warp|block).8.1x(1|32|256)", 1.5),
+        (None, "(put|put_bulk)_bw.block.4194304.32x256", 345),
+        (None, "(get|get_bulk)_bw.block.4194304.32x256", 340),
+        (None, "p.thread.8.1x1", 1.3),
+        (None, "g.thread.8.1x1", 0.70),
+        (None, "fetch_inc.thread.8.1x1", 1.1),
+        (None, "pp_signal.thread.8.1x1", 2.0),
+        (None, "pp_put_signal.block.8.1x256", 3.7),
+        (None, "pp_put_signal.block.8192.1x256", 4.4),
+        (None, "pp_put_signal.block.65536.1x256", 7),
+    ],
+    "collectives": [
+        (4, "barrier_all.(thread|warp|block).0.1x(1|32|256)", 1.5),
+        (4, "sync_all.(thread|warp|block).0.1x(1|32|256)", 1.2),
+        (4, "alltoall.block.(32|64|128|256|512).1x256", 1.5),
+        (4, "alltoall.block.(1024|2048|4096).1x256", 2.5),
+        (4, "(alltoall|fcollect).block.65536.1x256", 5),
+        (4, "alltoall.block.1048576.1x256", 28),
+        (4, "(alltoall|fcollect).block.4194304.1x256", 100),
+        (4, "alltoall.thread.4096.1x1", 8),
+        (4, "fcollect.block.1024.1x256", 1.8),
+        (4, "reduce.thread.32.1x1", 2),
+        (None, "alltoall.(stream|graph).[0-9]*.0x0", "nccl"),
+        (None, "reduce.(stream|graph).(16|32|64|512|1024|4096|16384|65536|262144|1048576|2097152|4194304).0x0", "nccl"),
+    ],
+    "jacobi": [
+        (None, "(nbi|persistent).[a-z]*.[0-9]*.[0-9x]*", "nccl"),
+        (4, "persistent.block.4096.4096x1000", 40),
+        (4, "persistent.block.16384.16384x1000", 385),
+    ],
+}

@@ -2,13 +2,11 @@
 """What all comparisons share: programs of several sides in turns, medians, ratios, verdicts, files that keep runs."""
 
 import argparse
-import collections
 import contextlib
 import json
 import math
 import os
 import shlex
-import signal
 import socket
 import statistics
 import subprocess
@@ -18,17 +16,19 @@ import time
 
 PROGRAMS = os.path.dirname(os.path.abspath(sys.argv[0]))
 MOVES = (0.97, 1.03)  # ratios between these are level
-SIZES = {8: "8", 1024: "1Ki", 65536: "64Ki", 1 << 20: "1Mi"}
 
-# What is run once per repetition and side; several rows may come from one of them.
-Run = collections.namedtuple("Run", "program npes args")
+
+class UsageError(Exception):
+    """What the command line asks for is not there: one line, exit status 2."""
 
 
 class Side:
     """One library or path: where its programs are, how they are launched, and what went wrong."""
 
-    def __init__(self, name, folder, launcher, env, tolerant=False, timeout=60):
-        self.name, self.folder, self.timeout = name, folder, timeout
+    timeout = 120  # s, of one command
+
+    def __init__(self, name, folder, launcher, env, tolerant=False):
+        self.name, self.folder = name, folder
         self.launcher = shlex.split(launcher) if isinstance(launcher, str) else launcher
         self.env = dict(os.environ, **env)
         self.tolerant = tolerant  # results printed before a crash count
@@ -41,21 +41,12 @@ class Side:
             self.notes.append(f"{self.name}: {text}")
 
     def execute(self, command):
-        """Returns (exit status or None after a timeout, seconds, first line of stderr)."""
+        """Returns (exit status, 124 after a timeout; seconds; first line of stderr)."""
         start = time.monotonic()
-        child = subprocess.Popen(command, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.PIPE, start_new_session=True)
-        try:
-            errors = child.communicate(timeout=self.timeout)[1].decode(errors="replace")
-        except subprocess.TimeoutExpired:
-            for end, seconds in ((signal.SIGTERM, 3), (signal.SIGKILL, None)):
-                os.killpg(child.pid, end)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    child.communicate(timeout=seconds)
-                    break
-            return None, time.monotonic() - start, ""
-        lines = [line for line in errors.splitlines() if line.strip("- \t*")]
-        return child.returncode, time.monotonic() - start, lines[0] if lines else ""
+        done = subprocess.run(["timeout", "-k", "3", str(self.timeout), *command], env=self.env, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip("- \t*")]
+        return done.returncode, time.monotonic() - start, lines[0] if lines else ""
 
     def measure(self, run):
         """Returns {(op, bytes): median us, None: the whole command's us}, empty without results or with wrong data."""
@@ -74,7 +65,7 @@ class Side:
         if not all(row["right"] for row in rows):
             self.note(f"{what}: WRONG DATA", True)
             rows = []
-        ended = f"no end within {self.timeout} s" if status is None else f"exit status {status}"
+        ended = f"no end within {self.timeout} s" if seconds > self.timeout else f"exit status {status}"
         if status == 77:
             return {}
         if status != 0 and not (rows and self.tolerant):
@@ -82,7 +73,7 @@ class Side:
             return {}
         if status != 0:
             self.note(f"{ended} after its results", False)
-        whole = {None: seconds * 1e6} if rows and status is not None else {}
+        whole = {None: seconds * 1e6} if rows and seconds < self.timeout else {}
         return {**{(row["op"], row["bytes"]): row["p50"] for row in rows}, **whole}
 
 
@@ -172,7 +163,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def run_main(main):
-    """Ends the program, by Ctrl-C and behind a pipe that is closed too."""
+    """Ends the program, by Ctrl-C, behind a pipe that is closed and where an error is one line too."""
     try:
         sys.exit(main())
     except KeyboardInterrupt:
@@ -180,6 +171,9 @@ def run_main(main):
     except BrokenPipeError:  # who reads has seen enough; the interpreter flushes stdout once more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except (OSError, UsageError) as error:
+        print(f"{os.path.basename(sys.argv[0])}: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def machine():
@@ -191,7 +185,7 @@ def machine():
 
 
 def load(path):
-    """The runs of a file of compare --history, oldest first. ValueError names a bad line."""
+    """The runs of a file of compare --history, oldest first. UsageError names a bad line."""
     runs = []
     with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
         for line_number, line in enumerate(file, 1):
@@ -199,7 +193,7 @@ def load(path):
                 runs.append(json.loads(line))
                 runs[-1]["kind"], runs[-1]["rows"], runs[-1]["date"]
             except (ValueError, TypeError, KeyError):
-                raise ValueError(f"{path}: line {line_number} is no run of compare; give another file or "
+                raise UsageError(f"{path}: line {line_number} is no run of compare; give another file or "
                                  "remove the line") from None
     return runs
 

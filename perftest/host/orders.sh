@@ -42,9 +42,9 @@ sys.exit(not (len(rows) == 4 and all(r[\"right\"] and r[\"cpu_ns\"] > 0 for r in
 tables()
 {
     paths=$(echo "$paths" | sed 's/tcp//; s/ *$//; s/  */,/g')
-    run_job 200 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" --oshrun "$oshrun" --paths "$paths" \
-        --sizes 8,64k --samples 2 --batch 1 --window 4 --reps 1
-    tap_check "intranode: 10 rows" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 10 ]"
+    run_job 200 "$top_srcdir/perftest/compare" intranode --dir "$top_builddir/perftest" --oshrun "$oshrun" --paths "$paths" \
+        --options '-n 2 -k 1' --reps 1
+    tap_check "intranode: 20 rows" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 20 ]"
     tap_check "intranode: every figure is there" sh -c "! grep -v '^#' '$out' | grep -q ' - '"
     case $paths in
         *efa*) run_job 100 "$top_srcdir/perftest/host/nics" --dir "$top_builddir/perftest" --oshrun "$oshrun" --match quiet \
@@ -55,9 +55,9 @@ tables()
 }
 ! tap_long "intranode and nics" || tables
 for option in --paths --roads; do
-    run_job 20 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" $option air
+    run_job 20 "$top_srcdir/perftest/compare" intranode --dir "$top_builddir/perftest" $option air
     tap_check "intranode: $option with an unknown path: one line" \
-        sh -c "[ $status = 1 ] && [ \$(wc -l <'$err') = 1 ] && grep -q -- '--paths: .air' '$err'"
+        sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ] && grep -q -- '--paths: .air' '$err'"
 done
 run_job 100 "$top_srcdir/perftest/compare" --ours-dir "$top_builddir/perftest" --ours-run "$oshrun" --limit memory --reps 1 \
     --rows '[af]*64Ki 4 PEs' --history "$tap_dir/history"

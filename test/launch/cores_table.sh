@@ -32,7 +32,7 @@ table=$tap_dir/table
 
 cores()
 {
-    run_job 60 "$top_srcdir/perftest/host/cores" --ours-dir "$tap_dir/programs" --ours-run "$tap_dir/launch 0.3" \
+    run_job 60 "$top_srcdir/perftest/compare" cores --ours-dir "$tap_dir/programs" --ours-run "$tap_dir/launch 0.3" \
         --peer-run "$tap_dir/launch 0.6" --pes 2,4 --rounds 1 --out "$table" "$@"
 }
 
