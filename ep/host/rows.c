@@ -2,7 +2,7 @@
 /* Rows on a CPU: copies to several addresses, and sums. */
 #include "ep/host/run.h"
 
-enum { COLUMNS = 256 }; /* that are summed at a time */
+#include "ep/host/columns.h"
 
 void ep_scatter(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to,
                 const void *arg)
@@ -15,31 +15,31 @@ void ep_scatter(const struct ep_run *run, const void *from, size_t bytes, int n,
     }
 }
 
-static void sum_columns(const struct ep_term *terms, int n, int first, int columns, uint16_t *out)
+void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype)
 {
-    float sum[COLUMNS] = {0.0f};
+    enum wsh_ep_scale kind = dtype == SHMEMX_EP_FP8_UE8M0 ? WSH_EP_SCALE_POWER2 : WSH_EP_SCALE_FLOAT;
 
-    for (int k = 0; k < n; k++)
-        if (terms[k].row)
-            wsh_ep_add_weighted(sum, terms[k].weight, (const uint16_t *)terms[k].row + first, columns);
-    wsh_ep_round_row(sum, columns, out + first);
+    ep_quantize_row((const uint16_t *)x, hidden, kind, (uint8_t *)to, scales);
 }
 
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
+/* Columns are a multiple of WSH_EP_BLOCK, and so of EP_COLUMNS. */
 void ep_low_add(const struct ep_run *run, void *out, int first, int columns, int n, ep_term_fn *term,
                 const void *arg)
 {
     struct ep_term terms[EP_TOPK_MAX];
-    int end = first + columns;
+    int end = first + columns, rows = 0;
 
-    for (int k = 0; k < n; k++)
-        terms[k] = term(run, arg, k);
-    for (; first < end; first += COLUMNS)
-        sum_columns(terms, n, first, end - first < COLUMNS ? end - first : COLUMNS, (uint16_t *)out);
+    for (int k = 0; k < n; k++) {
+        terms[rows] = term(run, arg, k);
+        rows += terms[rows].row != NULL;
+    }
+    for (; first < end; first += EP_COLUMNS) {
+        struct ep_columns sums = {{{0}}, {{0}}};
+
+        for (int k = 0; k < rows; k++)
+            ep_columns_add(&sums, terms[k].weight, (const uint16_t *)terms[k].row + first);
+        ep_columns_round(&sums, (uint16_t *)out + first);
+    }
 }
 
 void ep_sum(const struct ep_run *run, void *out, int piece, int pieces, int n, ep_term_fn *term,
@@ -50,43 +50,49 @@ void ep_sum(const struct ep_run *run, void *out, int piece, int pieces, int n, e
     ep_low_add(run, out, 0, run->shape.hidden, n, term, arg);
 }
 
-/* Rows of a group, rounded, are added to the sum of those before. */
-static void add_group(const struct ep_term *terms, const int *groups, int n, int group, int first,
-                      int columns, float *total)
+/* Terms in the order of their groups, each group's in the order in which they are; returns how many rows there are. */
+static int terms_by_group(const struct ep_run *run, int n, ep_term_fn *term, ep_group_fn *group,
+                          const void *arg, struct ep_term *terms, int *groups)
 {
-    float sum[COLUMNS];
-    uint16_t row[COLUMNS];
-    int any = 0;
+    int rows = 0;
 
     for (int k = 0; k < n; k++) {
-        if (!terms[k].row || groups[k] != group)
+        struct ep_term one = term(run, arg, k);
+        int of = group(run, arg, k), at = rows;
+
+        if (!one.row)
             continue;
-        if (!any++)
-            memset(sum, 0, sizeof sum);
-        wsh_ep_add_weighted(sum, terms[k].weight, (const uint16_t *)terms[k].row + first, columns);
+        for (; at > 0 && groups[at - 1] > of; at--) {
+            terms[at] = terms[at - 1];
+            groups[at] = groups[at - 1];
+        }
+        terms[at] = one;
+        groups[at] = of;
+        rows++;
     }
-    if (!any)
-        return;
-    wsh_ep_round_row(sum, columns, row);
-    wsh_ep_add_row(total, row, columns);
+    return rows;
 }
 
+/* The rows of a group are added up and rounded, and then added to the sum of those before. */
 void ep_sum_grouped(const struct ep_run *run, void *out, int first, int columns, int n, ep_term_fn *term,
                     ep_group_fn *group, const void *arg)
 {
     struct ep_term terms[EP_TOPK_MAX];
     int groups[EP_TOPK_MAX], end = first + columns;
+    int rows = terms_by_group(run, n, term, group, arg, terms, groups);
 
-    for (int k = 0; k < n; k++) {
-        terms[k] = term(run, arg, k);
-        groups[k] = group(run, arg, k);
-    }
-    for (; first < end; first += COLUMNS) {
-        float total[COLUMNS] = {0.0f};
+    for (; first < end; first += EP_COLUMNS) {
+        struct ep_columns total = {{{0}}, {{0}}};
 
-        for (int pe = 0; pe < run->shape.n; pe++)
-            add_group(terms, groups, n, pe, first, least(end - first, COLUMNS), total);
-        wsh_ep_round_row(total, least(end - first, COLUMNS), (uint16_t *)out + first);
+        for (int k = 0; k < rows;) {
+            struct ep_columns sums = {{{0}}, {{0}}};
+            int of = groups[k];
+
+            for (; k < rows && groups[k] == of; k++)
+                ep_columns_add(&sums, terms[k].weight, (const uint16_t *)terms[k].row + first);
+            ep_columns_add_rounded(&total, &sums);
+        }
+        ep_columns_round(&total, (uint16_t *)out + first);
     }
 }
 

@@ -139,12 +139,8 @@ EP_STEP void ep_zero(void *to, size_t bytes)
     memset(to, 0, bytes);
 }
 
-EP_STEP void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype)
-{
-    enum wsh_ep_scale kind = dtype == SHMEMX_EP_FP8_UE8M0 ? WSH_EP_SCALE_POWER2 : WSH_EP_SCALE_FLOAT;
-
-    wsh_ep_quantize((const uint16_t *)x, hidden, kind, (uint8_t *)to, scales);
-}
+/* columns: a multiple of 128. */
+void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype);
 
 EP_STEP void ep_put(const struct ep_run *run, void *dest, const void *source, size_t bytes, int counter,
                     int pe)
