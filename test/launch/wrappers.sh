@@ -153,6 +153,9 @@ if make -s -C "$abs_build" install DESTDIR="$tap_dir/dest" >"$out" 2>"$err"; the
     for page in README.md NEWS.md LICENSE docs/guide/install.md docs/guide/settings.md; do
         tap_check "$page is installed" test -s "$moved/share/doc/warpshmem/$page"
     done
+    for file in lsan tsan valgrind; do
+        tap_check "$file.supp is installed" test -s "$moved/share/warpshmem/$file.supp"
+    done
     try "and run" ./hello
     try "an installed example" "$moved/bin/oshcc" "$moved/share/doc/warpshmem/examples/moe/moe.c" -o moe -lwarpshmem-ep -lm
     try "and run" "$moved/bin/oshrun" -n 2 ./moe
