@@ -38,7 +38,7 @@
                  "shmem_ctx_" #NAME "_atomic_" #OP "_nbi: " SIDE, ARGS,                                      \
                  wsh_dev_pe("shmem_ctx_" #NAME "_atomic_" #OP "_nbi", ctx, pe));)
 
-/* Several parameters or arguments as one. */
+/* PARAMS: several pass as one argument of a macro. */
 #define WSH_LIST(...) __VA_ARGS__
 
 #define WSH_EXTENDED(NAME, TYPE)                                                                             \

@@ -64,6 +64,7 @@ WSH_BODY(wsh_dev_queue_p<T>("shmemx_queue_p_behind: dest", dest, value, pe, queu
 template <class T> WSH_TEMPLATE void shmemx_queue_atomic_add_behind(T *dest, wsh_same<T> value, int pe, int queue)
 WSH_BODY(wsh_dev_queue_atomic_add<T>("shmemx_queue_atomic_add_behind: dest", dest, value, pe, queue, true);)
 
+/* What went by the queues in queues[n]. */
 #define WSH_ORDER(QUALIFIER, SUFFIX, SCOPE, NAME, QUIET)                                                     \
     QUALIFIER void shmemx_queue_##NAME##SUFFIX(const int *queues, int n)                                     \
     WSH_BODY(wsh_dev_queues_order<SCOPE>("shmemx_queue_" #NAME #SUFFIX, queues, n, QUIET);)

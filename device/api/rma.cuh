@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The public names of puts and gets in device code (section 9.6): shmem_x by one thread, shmem_x_warp and
- * shmem_x_block by all threads of a warp or block, each with a shmem_ctx_x form. Contracts as in shmem/rma.h; below
- * the shells there are only bytes.
+ * shmem_x_block by all threads of a warp or block, each with a shmem_ctx_x form. Contracts as in shmem/rma.h.
  */
 #ifndef WSH_DEVICE_API_RMA_CUH
 #define WSH_DEVICE_API_RMA_CUH
@@ -16,7 +15,10 @@
 
 /* clang-format off */
 
-/* TAG: the routine after shmem_ or shmem_ctx_; DIR: put or get; WAITS: blocking; SIDE: the symmetric argument. */
+/*
+ * TAG: the routine after shmem_ or shmem_ctx_; DIR: put or get; WAITS: blocking; SIDE: the symmetric argument. Below the
+ * shells there are only bytes.
+ */
 #define WSH_MOVE(QUALIFIER, SUFFIX, SCOPE, TAG, DIR, WAITS, SIDE, TYPE, SIZE)                                \
     QUALIFIER void shmem_##TAG##SUFFIX(TYPE *dest, const TYPE *source, size_t nelems, int pe)                \
     WSH_BODY(wsh_dev_##DIR##_array<SCOPE, WAITS, SIZE>("shmem_" #TAG #SUFFIX ": " SIDE, dest, source,        \

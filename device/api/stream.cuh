@@ -99,6 +99,7 @@ static inline int wsh_stream_scan_all(shmem_team_t team, T *dest, const T *sourc
                                 team, dest, source, nelems, exclusive);
 }
 
+/* Those of the world return nothing: see cudaGetLastError. */
 #define WSH_DEFINE_BARRIER(NAME)                                                                             \
     template <int N = 0> static inline void shmemx_##NAME##_on_stream(cudaStream_t stream)                   \
     {                                                                                                        \
@@ -117,6 +118,7 @@ WSH_DEFINE_BARRIER(team_barrier)
 WSH_DEFINE_BARRIER(team_sync)
 #undef WSH_DEFINE_BARRIER
 
+/* Every array is symmetric memory that the GPU reaches. */
 #define WSH_MOVE(TAG, SAME, TYPE, SIZE)                                                                      \
     template <int N = 0>                                                                                     \
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \

@@ -135,6 +135,7 @@ static inline int shmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal
     return wsh_stream_launch(stream, 1, 1, wsh_stream_signal_op<N>, sig_addr, signal, sig_op, pe);
 }
 
+/* Later work of the stream waits. */
 template <int N = 0>
 static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value,
                                                      cudaStream_t stream)
@@ -168,6 +169,7 @@ static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp
 WSH_P2P_HOST_TYPES(WSH_WAIT)
 #undef WSH_WAIT
 
+/* Completes what earlier work of the stream, and work ordered before it, has issued. */
 template <int N = 0> static inline int shmemx_quiet_on_stream(cudaStream_t stream)
 {
     return wsh_stream_launch(stream, 1, 1, wsh_stream_quiet<N>);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The public names of the wait_until and test families in device code (section 9.11). Contracts as in shmem/p2p.h; in
+ * The public names of the wait_until and test families in device code (section 9.11). Contracts as in shmem/p2p.h. In
  * the warp and block forms every thread of the scope gets the result. Sets hold fewer than 2^32 - 1 words.
  */
 #ifndef WSH_DEVICE_API_WAIT_CUH
@@ -20,7 +20,7 @@
     QUALIFIER int shmem_##NAME##_test##SUFFIX(TYPE *ivar, int cmp, TYPE cmp_value)                           \
     WSH_BODY(return wsh_dev_test<SCOPE>("shmem_" #NAME "_test" #SUFFIX ": ivar", ivar, cmp, cmp_value);)
 
-/* Sets. VALUE is the last parameter, ONE and EACH the value or the array of values of the set. */
+/* VALUE: the last parameter; ONE, EACH: the value or the array of values of a set. */
 #define WSH_SET(TAG, TYPE, ONE, EACH)                                                                        \
     wsh_dev_set<wsh_dev_word<TYPE>>{TAG ": ivars", (const wsh_dev_word<TYPE> *)ivars, nelems, status, cmp,   \
                                     (wsh_dev_word<TYPE>)(ONE), (const wsh_dev_word<TYPE> *)(EACH)}

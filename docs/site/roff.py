@@ -117,7 +117,8 @@ def summary(text: str) -> str:
 
 def sources(source: Path, build: Path) -> Dict[Tuple[str, str], Path]:
     """{(name, section): file} of all pages that are written, not those that only lead to others."""
-    files = sorted((build / "include/man/man3").glob("*.3")) + [build / "include/man/warpshmem.7"]
+    files = sorted((build / "include/man/man3").glob("*.3"))
+    files += [build / "include/man/warpshmem.7", source / "include/man/pshmem.7"]
     files += sorted((source / "bootstrap").glob("**/*.1"))
     files += [source / "emulator/efa-emulate.1", build / "tools/warpshmem-info.1"]
     result = {

@@ -147,7 +147,7 @@ if make -s -C "$abs_build" install DESTDIR="$tap_dir/dest" >"$out" 2>"$err"; the
     moved=$tap_dir/elsewhere$prefix
     try "moved again" "$moved/bin/oshcc" hello.c -o hello
     pkg_config "$moved"
-    for page in man3/shmem_put.3 man3/shmem_int_put.3 man3/shmemx_free_device.3 man7/warpshmem.7; do
+    for page in man3/shmem_put.3 man3/shmem_int_put.3 man3/shmemx_free_device.3 man3/shmem_put_block.3 man7/warpshmem.7 man7/pshmem.7; do
         tap_check "$page is installed" test -s "$moved/share/man/$page"
     done
     for page in README.md NEWS.md LICENSE docs/guide/install.md docs/guide/settings.md; do
