@@ -71,12 +71,12 @@ def main() -> int:
         name = re.findall(r"deep_ep\.(\w*Buffer)\(", program)[0]
         lines = sum(bool(line.strip()) for line in program.splitlines())
         good = wrote.count("done %d\n" % number) == n and lines <= LINES
-        print("%sok %d - the page's program of %s" % ("" if good else "not ", number, name))
+        print("%sok %d - program %d of the page, of %s" % ("" if good else "not ", number, number, name))
         failed += not good
     if failed:
         print("".join("# %s\n" % line for line in wrote.splitlines()), end="")
     print("1..%d" % len(found), flush=True)
-    return 1 if failed or len(found) != 3 else 0
+    return 1 if failed or len(found) != 4 else 0
 
 
 if __name__ == "__main__":
