@@ -107,10 +107,21 @@ static void req_end(struct wsh_req *req, int rc)
         __atomic_store_n(&req->state, WSH_REQ_ENDED, __ATOMIC_RELEASE);
 }
 
+/*
+ * Where a member has failed: what this PE has begun ends by itself, and until then it reads and writes memory of the
+ * request. Of an error of another kind nobody knows whether it ends.
+ */
+static int failed_status(const struct wsh_req *req)
+{
+    int rc = req->of->failed;
+
+    return rc == -EOWNERDEAD && !wsh_done_is(&req->done) ? -EAGAIN : rc;
+}
+
 /* From phase to phase as far as it goes. True: something has moved. */
 static bool req_run(struct wsh_req *req)
 {
-    int before = req->phase, rc = req->of->failed;
+    int before = req->phase, rc = failed_status(req);
 
     while (!rc && req->steps->phases[req->phase]) {
         rc = req->steps->phases[req->phase](req);
@@ -160,6 +171,15 @@ static bool team_start(struct wsh_req_team *of)
         *exchanging(req) = true;
     req_run(req);
     return true;
+}
+
+void wsh_req_team_look(struct wsh_req_team *of)
+{
+    const struct wsh_team *team = of->team;
+
+    for (int i = 0; i < team->n_pes && !of->failed; i++)
+        if (wsh_failures_has(&team->job->failures, team->members[i]))
+            of->failed = -EOWNERDEAD;
 }
 
 bool wsh_req_team_start(struct wsh_req_team *of)

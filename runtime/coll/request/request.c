@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "runtime/coll/request/queue.h"
+#include "runtime/op/order.h"
 #include "runtime/wait/poll.h"
 #include "runtime/wait/progress.h"
 #include "runtime/wait/wait.h"
@@ -82,6 +83,8 @@ static int begin(struct wsh_job *job, struct wsh_team *team, struct wsh_req *req
         rc = wsh_req_append(team->coll->requests, req);
     if (rc)
         return rc;
+    if (wsh_unlikely(wsh_failures_take(job)))
+        wsh_req_team_look(team->coll->requests);
     __atomic_fetch_add(&team->coll->requests->held, 1, __ATOMIC_RELAXED);
     team->coll->requests->routine = req->routine;
     wsh_req_team_start(team->coll->requests);
@@ -111,6 +114,19 @@ int wsh_req_begin(struct wsh_team *team, const char *routine, enum wsh_req_kind 
     return rc;
 }
 
+/* A member of a team that fails sends nothing more: the team's requests end. */
+static void look_for_failures(struct wsh_job *job)
+{
+    const uint32_t generation = wsh_failures_generation(job);
+
+    if (wsh_likely(generation == job->requests->failures))
+        return;
+    wsh_failures_take(job);
+    job->requests->failures = generation;
+    for (struct wsh_req_team *of = job->requests->teams; of; of = of->next)
+        wsh_req_team_look(of);
+}
+
 int wsh_req_advance(struct wsh_job *job)
 {
     struct wsh_requests *requests = job->requests;
@@ -118,6 +134,7 @@ int wsh_req_advance(struct wsh_job *job)
 
     if (!requests || pthread_mutex_trylock(&requests->lock))
         return 0;
+    look_for_failures(job);
     for (struct wsh_req_team *of = requests->teams; of; of = of->next)
         moved |= wsh_req_team_advance(of);
     pthread_mutex_unlock(&requests->lock);
@@ -179,6 +196,8 @@ static int req_needs(void *arg, int pe)
 
     if (pe < 0)
         return -1;
+    if (wsh_failures_has(&team->job->failures, pe))
+        return false; /* the request ends by itself, once nothing of it is under way */
     for (int member = 0; member < team->n_pes; member++)
         if (team->members[member] == pe)
             return true;
@@ -234,6 +253,20 @@ int wsh_req_drain(struct wsh_job *job, const struct wsh_team *team, const char *
     struct drain drain = {job, team};
 
     return job->requests ? wsh_wait(job, &why, try_drained, &drain) : 0;
+}
+
+/* Meanwhile nobody advances requests, nor does the wait, which finds the lock taken. */
+int wsh_req_quiet(struct wsh_job *job)
+{
+    int rc = 0;
+
+    if (!job->requests)
+        return 0;
+    pthread_mutex_lock(&job->requests->lock);
+    if (job->requests->ready)
+        rc = wsh_quiet(&job->requests->ctx);
+    pthread_mutex_unlock(&job->requests->lock);
+    return rc;
 }
 
 void wsh_req_forget(struct wsh_team *team)

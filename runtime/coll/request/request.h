@@ -77,6 +77,8 @@ const char *wsh_req_left(struct wsh_job *job, const struct wsh_team *team);
  * which is left.
  */
 int wsh_req_drain(struct wsh_job *job, const struct wsh_team *team, const char *routine);
+/* What requests have sent is complete at its targets. 0 or a final error (logged). */
+int wsh_req_quiet(struct wsh_job *job);
 /* Drops what is kept of a team for them. */
 void wsh_req_forget(struct wsh_team *team);
 

@@ -81,6 +81,7 @@ struct wsh_requests {
     pthread_mutex_t lock; /* of all below, and of all that requests do */
     struct wsh_ctx ctx;   /* numbers are the job's */
     bool ready;           /* ctx is open */
+    uint32_t failures;    /* the launcher's count when the teams were looked at last */
     struct wsh_req_team *teams;
 };
 
