@@ -41,6 +41,7 @@ typedef struct {
 #include <shmem.h>
 
 #include <shmem/request.h>
+#include <shmem/timeout.h>
 
 #ifndef __CUDACC_RTC__ /* NVRTC compiles device code alone */
 #ifdef __cplusplus

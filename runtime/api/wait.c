@@ -4,6 +4,8 @@
 #include "runtime/api/check/overwrite.h"
 #include "runtime/op/wait_words.h"
 
+#include <shmemx.h>
+
 _Static_assert(WSH_CMP_EQ == SHMEM_CMP_EQ && WSH_CMP_NE == SHMEM_CMP_NE && WSH_CMP_GT == SHMEM_CMP_GT &&
                    WSH_CMP_LE == SHMEM_CMP_LE && WSH_CMP_LT == SHMEM_CMP_LT && WSH_CMP_GE == SHMEM_CMP_GE,
                "the core compares by the public numbers");
@@ -210,4 +212,96 @@ WSH_P2P_HOST_TYPES(WSH_SETS)
 #undef WSH_SETS
 #undef WSH_SET_SHELL
 #undef WSH_SOME_SHELL
-#undef WSH_SET
+/* clang-format on */
+
+/* With a time limit: shmem/timeout.h. */
+
+/* The public result. What is no end of such a wait ends the job. */
+static int timed_end(const struct wsh_p2p *set, int rc)
+{
+    if (rc == -ETIMEDOUT)
+        return SHMEMX_WAIT_TIMEOUT;
+    if (rc == -ECANCELED)
+        return SHMEMX_WAIT_FAILURE;
+    wsh_api_check(set->routine, rc);
+    return SHMEMX_WAIT_SATISFIED;
+}
+
+static int set_wait(const char *what, const struct wsh_p2p *set, enum wsh_p2p_kind kind, double seconds)
+{
+    struct wsh_p2p_limit limit = {.kind = kind, .seconds = seconds};
+
+    set_check(what, set);
+    return timed_end(set, wsh_p2p_wait_timed(&wsh_job, set, &limit));
+}
+
+static int set_search(const char *what, const struct wsh_p2p *set, struct wsh_p2p_limit *limit, size_t *found)
+{
+    int rc;
+
+    if (limit->kind == WSH_P2P_SOME)
+        check_indices(what, set, limit->indices);
+    else
+        set_check(what, set);
+    if (wsh_unlikely(!found))
+        wsh_api_bad(set->routine, "the pointer at the end, to what was found, is NULL");
+    rc = timed_end(set, wsh_p2p_wait_timed(&wsh_job, set, limit));
+    *found = (size_t)limit->found;
+    return rc;
+}
+
+/* clang-format off */
+#define WSH_TIMED(TAG, TYPE, VALUE, VALUES, EVERY)                                                 \
+    int shmemx_##TAG(TYPE *ivars, size_t nelems, const int *status, int cmp, VALUE, double seconds)      \
+    {                                                                                                    \
+        return set_wait("shmemx_" #TAG ": ivars",                                                        \
+                        WSH_SET("shmemx_" #TAG, TYPE, ivars, nelems, status, VALUES, EVERY),         \
+                        WSH_P2P_ALL, seconds);                                                           \
+    }
+#define WSH_ANY(TAG, TYPE, VALUE, VALUES, EVERY)                                                         \
+    int shmemx_##TAG(TYPE *ivars, size_t nelems, const int *status, int cmp, VALUE, double seconds,      \
+                     size_t *index)                                                                      \
+    {                                                                                                    \
+        return set_search("shmemx_" #TAG ": ivars",                                                      \
+                          WSH_SET("shmemx_" #TAG, TYPE, ivars, nelems, status, VALUES, EVERY),       \
+                          &(struct wsh_p2p_limit){.kind = WSH_P2P_ANY, .seconds = seconds}, index);      \
+    }
+#define WSH_SOME(TAG, TYPE, VALUE, VALUES, EVERY)                                                        \
+    int shmemx_##TAG(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, VALUE,     \
+                     double seconds, size_t *found)                                                      \
+    {                                                                                                    \
+        return set_search("shmemx_" #TAG ": ivars",                                                      \
+                          WSH_SET("shmemx_" #TAG, TYPE, ivars, nelems, status, VALUES, EVERY),       \
+                          &(struct wsh_p2p_limit){WSH_P2P_SOME, seconds, indices, 0}, found);            \
+    }
+#define WSH_TYPED(NAME, TYPE)                                                                            \
+    int shmemx_##NAME##_wait_until_timeout(TYPE *ivar, int cmp, TYPE cmp_value, double seconds)          \
+    {                                                                                                    \
+        return set_wait("shmemx_" #NAME "_wait_until_timeout: ivar",                                     \
+                        WSH_SET("shmemx_" #NAME "_wait_until_timeout", TYPE, ivar, 1, NULL,          \
+                                    &cmp_value, false),                                                  \
+                        WSH_P2P_ONE, seconds);                                                           \
+    }                                                                                                    \
+    WSH_TIMED(NAME##_wait_until_all_timeout, TYPE, TYPE cmp_value, &cmp_value, false)               \
+    WSH_ANY(NAME##_wait_until_any_timeout, TYPE, TYPE cmp_value, &cmp_value, false)                      \
+    WSH_SOME(NAME##_wait_until_some_timeout, TYPE, TYPE cmp_value, &cmp_value, false)                    \
+    WSH_TIMED(NAME##_wait_until_all_vector_timeout, TYPE, const TYPE *cmp_values, cmp_values, true) \
+    WSH_ANY(NAME##_wait_until_any_vector_timeout, TYPE, const TYPE *cmp_values, cmp_values, true)        \
+    WSH_SOME(NAME##_wait_until_some_vector_timeout, TYPE, const TYPE *cmp_values, cmp_values, true)
+WSH_P2P_TYPES(WSH_TYPED)
+/* clang-format on */
+
+int shmemx_signal_wait_until_timeout(uint64_t *sig_addr, int cmp, uint64_t cmp_value, double seconds,
+                                     uint64_t *value)
+{
+    const struct wsh_p2p *word =
+        WSH_SET("shmemx_signal_wait_until_timeout", uint64_t, sig_addr, 1, NULL, &cmp_value, false);
+    struct wsh_p2p_limit limit = {.kind = WSH_P2P_SIGNAL, .seconds = seconds};
+    int rc;
+
+    set_check("shmemx_signal_wait_until_timeout: sig_addr", word);
+    rc = timed_end(word, wsh_p2p_wait_timed(&wsh_job, word, &limit));
+    if (value)
+        *value = limit.found;
+    return rc;
+}

@@ -297,3 +297,62 @@ size_t wsh_p2p_test_some(struct wsh_job *job, const struct wsh_p2p *p2p, size_t 
     test_with_progress(job, try_some, &scan);
     return scan.n;
 }
+
+/* A wait with a limit. */
+struct timed {
+    struct wsh_job *job;
+    struct scan *scan;
+    wsh_wait_try try;
+    unsigned tries;
+    double until;
+    uint32_t generation; /* when it began */
+};
+
+#define TIMED_TRIES 64 /* before the first look at the clock: most waits end sooner */
+
+/* What was there before the news stays. */
+static int try_timed(void *arg)
+{
+    struct timed *timed = arg;
+    int rc = timed->try(timed->scan);
+
+    if (rc != -EAGAIN || ++timed->tries < TIMED_TRIES)
+        return rc;
+    if (wsh_failures_generation(timed->job) != timed->generation)
+        return timed->try(timed->scan) ? -ECANCELED : 0;
+    return wsh_wait_now() < timed->until ? -EAGAIN : -ETIMEDOUT;
+}
+
+static void timed_describe(void *arg, char *text, size_t size)
+{
+    scan_describe(((const struct timed *)arg)->scan, text, size);
+}
+
+static int wait_timed(struct timed *timed, double seconds)
+{
+    const struct wsh_wait_why why = {timed->scan->p2p->routine, timed_describe};
+
+    if (timed->try(timed->scan) == 0)
+        return 0;
+    if (!(seconds > 0))
+        return test_again(timed->job, timed->try, timed->scan) ? 0 : -ETIMEDOUT;
+    timed->until = wsh_wait_now() + seconds;
+    return wsh_wait(timed->job, &why, try_timed, timed);
+}
+
+int wsh_p2p_wait_timed(struct wsh_job *job, const struct wsh_p2p *p2p, struct wsh_p2p_limit *limit)
+{
+    static const wsh_wait_try tries[WSH_P2P_KINDS] = {try_one, try_signal, try_all, try_any, try_some};
+    struct scan scan = {.p2p = p2p, .index = WSH_P2P_NONE, .indices = limit->indices};
+    struct timed timed = {job, &scan, tries[limit->kind], 0, 0, wsh_failures_generation(job)};
+    const bool searches = limit->kind == WSH_P2P_ANY || limit->kind == WSH_P2P_SOME;
+    int rc;
+
+    if (limit->kind == WSH_P2P_ANY)
+        scan.first = fair_start(p2p->nelems);
+    rc = searches && is_empty(p2p) ? 0 : wait_timed(&timed, limit->seconds);
+    limit->found = limit->kind == WSH_P2P_SIGNAL ? scan.seen
+                   : limit->kind == WSH_P2P_ANY  ? scan.index
+                                                 : scan.n;
+    return rc;
+}

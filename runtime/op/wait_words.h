@@ -51,6 +51,20 @@ int wsh_p2p_wait_signal(struct wsh_job *job, const struct wsh_p2p *p2p, uint64_t
 int wsh_p2p_wait_all(struct wsh_job *job, const struct wsh_p2p *p2p);
 int wsh_p2p_wait_any(struct wsh_job *job, const struct wsh_p2p *p2p, size_t *index);
 int wsh_p2p_wait_some(struct wsh_job *job, const struct wsh_p2p *p2p, size_t *indices, size_t *n);
+
+/*
+ * The same for at most so many seconds: -ETIMEDOUT then, and -ECANCELED where a PE has failed since the call began.
+ * `found`: the value, of WSH_P2P_SIGNAL, which waits for one word of WSH_WORD_U64; the index; or how many `indices`.
+ */
+enum wsh_p2p_kind { WSH_P2P_ONE, WSH_P2P_SIGNAL, WSH_P2P_ALL, WSH_P2P_ANY, WSH_P2P_SOME, WSH_P2P_KINDS };
+struct wsh_p2p_limit {
+    enum wsh_p2p_kind kind;
+    double seconds;
+    size_t *indices; /* of WSH_P2P_SOME */
+    uint64_t found;
+};
+int wsh_p2p_wait_timed(struct wsh_job *job, const struct wsh_p2p *p2p, struct wsh_p2p_limit *limit);
+
 bool wsh_p2p_test_all(struct wsh_job *job, const struct wsh_p2p *p2p);
 size_t wsh_p2p_test_any(struct wsh_job *job, const struct wsh_p2p *p2p);
 size_t wsh_p2p_test_some(struct wsh_job *job, const struct wsh_p2p *p2p, size_t *indices);

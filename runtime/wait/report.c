@@ -10,6 +10,7 @@
 #include "runtime/wait/notes.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct wsh_job *report_job; /* whose waits SIGUSR1 asks about */
@@ -31,17 +32,30 @@ static const char *cure_of(const char *routine)
     return "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match";
 }
 
+/* Those that have failed, of which one may be what is waited for. */
+static void failed_list(const struct wsh_job *job, char *text, size_t size)
+{
+    size_t used = 0;
+    int n = 0;
+
+    *text = 0;
+    for (int pe = 0; pe < job->n_pes && used < size; pe++)
+        if (wsh_failures_has(&job->failures, pe))
+            used += (size_t)snprintf(text + used, size - used, "%s%d", n++ ? ", " : "; failed: PE ", pe);
+}
+
 void wsh_wait_report(const struct wsh_job *job, const struct wsh_wait_why *why, void *arg, double waited)
 {
     static bool said; /* once is enough; threads that say it twice do no harm */
     bool hint = why->n_pes && !job->check && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED);
-    char text[512] = "", also[512] = "";
+    char text[512] = "", also[512] = "", failed[256];
 
     if (why->describe)
         why->describe(arg, text, sizeof text);
     wsh_device_ops()->watch_also(also, sizeof also);
-    wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s%s%s", why->routine, waited, *text ? " for " : "",
-                  text, hint ? cure_of(why->routine) : "", also);
+    failed_list(job, failed, sizeof failed);
+    wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s%s%s%s", why->routine, waited, *text ? " for " : "",
+                  text, failed, hint ? cure_of(why->routine) : "", also);
     wsh_notes_log();
 }
 
