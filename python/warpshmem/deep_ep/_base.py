@@ -15,6 +15,7 @@ from . import _domains, _elastic, _elastic_checks as checks, _singly, _start, _t
 from ._elastic_refused import Refused
 from ._expand import pair
 from ._pool import FIRST_HANDLES
+from ._redundant import Redundant
 from .buffer import Buffer
 from .errors import wrong
 from .utils.event import EventHandle, EventOverlap, Launch
@@ -31,7 +32,7 @@ _KEPT = (  # arguments of constructors that are attributes
 EXPERTS = 64  # of a rank, for a size hint
 
 
-class Base(Refused):
+class Base(Redundant, Refused):
     """One Buffer of the second interface."""
 
     allow_hybrid_mode: bool
@@ -255,6 +256,7 @@ class Base(Refused):
             zero=given["do_zero_padding"],
             ids=ids,
             columns=given["use_tma_aligned_col_major_sf"],
+            rows=given.get("rows"),
         )
 
     def _sizes(self, call: str, given: Dict[str, Any]) -> Tuple[int, int, int]:

@@ -35,6 +35,7 @@ class Ask(NamedTuple):
     zero: bool  # padding is zero
     ids: bool  # the handle has recv_expert_ids
     columns: bool  # scales by columns
+    rows: Optional[int] = None  # expanded rows that are made; None: all
 
 
 class Calls:
@@ -96,7 +97,9 @@ class Calls:
         handle.num_recv_tokens = rows
         handle.num_recv_tokens_per_expert_list = rounded(counts, ask.alignment)
         expanded = sum(handle.num_recv_tokens_per_expert_list)
-        if not ask.sync:
+        if ask.rows is not None:
+            expanded = ask.rows
+        elif not ask.sync:
             expanded = _expand.worst(rows, columns, local, ask.alignment)
         handle.num_expanded_tokens = expanded
         ends = _expand.aligned(handle._counts, ask.alignment).cumsum(0, dtype=torch.int32)

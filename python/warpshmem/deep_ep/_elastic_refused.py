@@ -11,7 +11,6 @@ _CURES = {
     "engram": "keep such tables in symmetric memory (warpshmem.empty) and read them by get",
     "pp": "send between stages by torch.distributed, or by warpshmem's put_signal",
     "agrs": "gather and reduce by torch.distributed, or by warpshmem's collectives",
-    "lb": "copy the experts' weights by torch.distributed",
     "mask": "there are no masks: a rank that dies ends the job",
 }
 _CALLS = {
@@ -22,11 +21,8 @@ _CALLS = {
         "agrs_get_inplace_tensor all_gather get_agrs_num_max_session_bytes "
         "get_agrs_buffer_size_hint"
     ),
-    "lb": "lb_prefetch_weights lb_reduce_grads",
     "mask": "update_mask_buffer query_mask_buffer clean_mask_buffer",
 }
-# Of the module.
-MODULE = {"BufferAllocator": "lb", "HybridEPBuffer": ""}
 
 
 def refusal(place: str, kind: str) -> NotOffered:

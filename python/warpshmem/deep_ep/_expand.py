@@ -34,7 +34,7 @@ def places(chosen: Tensor, counts: Tensor, alignment: int, expanded: int) -> Pla
     """Give each expert's rows, in the order of received rows, their places.
 
     chosen: [R, K] int32, experts here, -1: none. counts: [L] int32, how many rows each expert has.
-    expanded: E.
+    expanded: E; what has its place beyond is left out.
     """
     local, each = counts.shape[0], chosen.shape[1]
     flat = torch.where(chosen >= 0, chosen, torch.full_like(chosen, local)).flatten().long()
@@ -45,10 +45,10 @@ def places(chosen: Tensor, counts: Tensor, alignment: int, expanded: int) -> Pla
     numbers = torch.arange(flat.shape[0], device=flat.device)
     at = torch.where(ordered < local, first[ordered] + numbers - before[ordered], expanded)
     found = torch.empty_like(flat)
-    found[order] = at
+    found[order] = at.clamp(max=expanded)
     sources = torch.full((expanded + 1,), -1, dtype=torch.int64, device=flat.device)
     sources[found] = torch.div(numbers, each, rounding_mode="floor")
-    rows = torch.where(flat < local, found, -1).int().view(chosen.shape)
+    rows = torch.where(found < expanded, found, -1).int().view(chosen.shape)
     return Places(first[:local].int() + counts, rows, sources[:expanded])
 
 

@@ -47,12 +47,12 @@ class EPBuffer(Base):
         num_gpu_timeout_secs: int = 100,
         explicitly_destroy: bool = False,
     ) -> None:
-        if lb_allocation_plan_or_num_bytes:
+        if not isinstance(lb_allocation_plan_or_num_bytes, int):
             raise not_offered(
                 "EPBuffer",
                 "lb_allocation_plan_or_num_bytes",
                 "a plan",
-                "leave it 0: redundant experts are not offered",
+                "give a number of bytes: BufferAllocator allocates what is asked for",
             )
         self._open(dict(locals()))
 
