@@ -122,6 +122,19 @@ class Team:
         )
         return Team(made.value or 0, job.state.world)
 
+    @staticmethod
+    def from_group(group: Any) -> "Team":
+        """Create the team of a process group of torch.distributed, in the order of its ranks.
+        Collective over all PEs.
+
+        group: one that this process is a member of, of processes that are PEs; None, or what
+        torch.distributed.new_group gives other processes: no group. Each PE gives its own; all
+        members of a group give it. WarpshmemError on all PEs where they do not.
+        """
+        from .torch import team_of
+
+        return team_of(group)
+
     def sync(self, stream: Any = None) -> None:
         """Wait until all members have come. Collective over the team. Section 9.10.3."""
         from .collectives import team_sync

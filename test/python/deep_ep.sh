@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Python's deep_ep and warpshmem.ep with torch's CPU tensors, against a reference: processes that find each other by a
-# group of torch, and PEs of oshrun on two emulated hosts; the stubs of frameworks; the example. WSH_TEST_LONG=1: 2 and 8 PEs too.
+# group of torch, and PEs of oshrun on two emulated hosts; operators of torch; the stubs of frameworks; the example.
+# WSH_TEST_LONG=1: 2 and 8 PEs too.
 # timeout: 400
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -21,7 +22,7 @@ GLOO_SOCKET_IFNAME=lo
 export WARPSHMEM_LIBRARY_DIR SHMEM_SYMMETRIC_SIZE PYTHONPATH PYTHONDONTWRITEBYTECODE GLOO_SOCKET_IFNAME
 normal=$here/deep_ep_normal_test.py
 elastic=$here/deep_ep_elastic_test.py,$here/deep_ep_elastic_wrong_test.py,$here/deep_ep_callers_test.py
-more=$here/deep_ep_hybrid_test.py,$here/deep_ep_redundant_test.py
+more=$here/deep_ep_hybrid_test.py,$here/deep_ep_redundant_test.py,$here/torch_ops_test.py
 all=$normal,$here/deep_ep_low_test.py,$here/deep_ep_values_test.py,$here/deep_ep_quick_test.py,$elastic,$more,$here/deep_ep_other_test.py
 
 # tests HOW: the lines of a job's TAP as this script's own.
