@@ -166,9 +166,9 @@ def test_refused(job: Job) -> None:
     )
     refused(lambda: low(given.x, given.topk, 99, experts, use_ue8m0=True), "round_scale")
     refused(lambda: buffer.low_latency_update_mask_buffer(0), "mask")
-    refused(
-        lambda: buffer.get_local_buffer_tensor(torch.int32), "get_next_low_latency_combine_buffer"
-    )
+    lent = buffer.get_local_buffer_tensor
+    refused(lambda: lent(torch.int32, (1 << 19, 1)), "size", "262144 from offset 0")
+    refused(lambda: lent(torch.int32, offset=(1 << 18) + 1), "offset", "num_nvl_bytes")
     refused(lambda: buffer.dispatch(given.x), "num_tokens_per_rank")
     refused(lambda: buffer.dispatch(given.x, handle=(1,)), "handle")
     refused(lambda: deep_ep.Buffer.set_num_sms(3), "even")
@@ -264,6 +264,22 @@ def test_utils(job: Job) -> None:
     powers = 2.0 ** scales.log2().ceil()
     packed = (powers.view(torch.int32) >> 23).to(torch.uint8).view(torch.int32)
     same(math.per_token_cast_back(codes, packed), math.per_token_cast_back(codes, powers).cpu())
+
+
+def test_local_buffer(job: Job) -> None:
+    """The same memory each time, as any type, from an element on, in any shape; calls leave it."""
+    buffer = deep_ep.Buffer(job.group, 1000, 4096, explicitly_destroy=True)
+    lent = buffer.get_local_buffer_tensor
+    words = lent(torch.int32)
+    assert words.shape == (250,) and words.device.type == job.device.type
+    words.copy_(torch.arange(250))
+    assert lent(torch.float64).shape == (125,)
+    same(lent(torch.int32, torch.Size((2, 5)), 40), torch.arange(40, 50).int().view(2, 5))
+    assert lent(torch.bfloat16, (4, 512), use_rdma_buffer=True).shape == (4, 512)
+    case = case_of(job, seed=99)
+    dispatch(buffer, mine(job, case), case.n * case.local)
+    same(words, torch.arange(250).int())
+    buffer.destroy()
 
 
 def test_destroy(job: Job) -> None:

@@ -31,17 +31,6 @@ _MASKS = "there are no masks: a rank that dies ends the job"
 class Refused:
     """What Buffer has by name alone."""
 
-    def get_local_buffer_tensor(
-        self, dtype: torch.dtype, size: Any = None, offset: int = 0, use_rdma_buffer: bool = False
-    ) -> torch.Tensor:
-        raise not_offered(
-            "Buffer.get_local_buffer_tensor",
-            "dtype",
-            dtype,
-            "buffers are the library's own; for rows "
-            "without a copy use get_next_low_latency_combine_buffer",
-        )
-
     def low_latency_update_mask_buffer(self, rank_to_mask: int, mask: bool = False) -> None:
         raise not_offered(
             "Buffer.low_latency_update_mask_buffer", "rank_to_mask", rank_to_mask, _MASKS

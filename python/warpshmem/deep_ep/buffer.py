@@ -10,6 +10,7 @@ from warpshmem import ep
 
 from . import _layout, _low_latency, _normal, _start, _topk
 from ._agree import Agreement
+from ._local import Local
 from ._refused import COMBINE, DISPATCH, Refused
 from .config import Config, bytes_for
 from .errors import not_offered, refuse_others, wrong
@@ -20,7 +21,7 @@ Rows = Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]
 HINT_TOPK = 16
 
 
-class Buffer(Refused):
+class Buffer(Local, Refused):
     """Dispatch and combine for a group of processes, a PE each.
 
     Collective over the group. group: of torch.distributed; or comm: a communicator of mpi4py. The
