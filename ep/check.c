@@ -251,12 +251,12 @@ static int check_rows(const char *routine, const struct shmemx_ep *ep, const shm
 }
 
 /* The version and what is not used yet, of both kinds of calls. */
-static int check_version(const char *routine, uint32_t version, const int64_t *unused)
+static int check_version(const char *routine, uint32_t version, const int64_t *unused, int n)
 {
     REFUSE_IF(version != SHMEMX_EP_CALL_VERSION,
               "version is %u, and this library knows %u; set .version = SHMEMX_EP_CALL_VERSION", version,
               SHMEMX_EP_CALL_VERSION);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < n; i++)
         REFUSE_IF(unused[i], "unused[%d] is %lld; it is 0: begin with zeros", i, (long long)unused[i]);
     return 0;
 }
@@ -276,7 +276,7 @@ int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *ca
     if (ep_check_live(routine, ep))
         return 1;
     REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_dispatch_t");
-    if (check_version(routine, call->version, call->unused) ||
+    if (check_version(routine, call->version, call->unused, 6) ||
         check_halves(routine, &ep->dispatch, call->halves, call->handle, ep->shape.handles))
         return 1;
     REFUSE_IF(call->tokens < 0 || call->tokens > ep->shape.tokens,
@@ -336,10 +336,25 @@ int ep_check_combine(const struct shmemx_ep *ep, const shmemx_ep_combine_t *call
     if (ep_check_live(routine, ep))
         return 1;
     REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_combine_t");
-    return check_version(routine, call->version, call->unused) ||
+/* Of a combine: rows that are there at different times. */
+static int check_signals(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    REFUSE_IF(!call->signals && (call->signal_value || call->signal_rows),
+              "signal_%s is given without signals; give them, or 0", call->signal_value ? "value" : "rows");
+    REFUSE_IF(call->signals && (ep->config.device || !ep->shape.pushes || ep->shape.far),
+              "signals is given, which is for low latency on one host with rows in memory of the host; give NULL "
+              "when all rows are there");
+    REFUSE_IF(call->signals && !shmem_addr_accessible(call->signals, shmem_my_pe()),
+              "signals is %p, no symmetric memory; take shmem_malloc", (const void *)call->signals);
+    REFUSE_IF(call->signal_rows < 0, "signal_rows is %d; it is 0, or how many rows a word is for",
+              call->signal_rows);
+    return 0;
+}
+
+    return check_version(routine, call->version, call->unused, 4) ||
            check_halves(routine, &ep->combine, call->halves, call->handle, ep->shape.handles) ||
            check_routing(routine, ep, call->handle) || check_results(routine, ep, call) ||
-           check_waits(routine, ep, call->waits);
+           check_waits(routine, ep, call->waits) || check_signals(routine, ep, call);
 }
 
 int ep_check_counts(const struct shmemx_ep *ep, int handle)

@@ -173,7 +173,16 @@ typedef struct {
     void *stream;
     const float *weights; /* low latency: [T][columns]; NULL: those of the dispatch */
     int64_t *waits;       /* as in a dispatch */
-    int64_t unused[6];
+    /*
+     * Low latency on one host, rows in memory of the host: words of symmetric memory that say which rows of y are there.
+     * A row is read when its word, which other threads write, is signal_value or more; rows go as their words come.
+     * [L] with signal_rows 0; else one for so many rows of an expert, [L][ceil(capacity / signal_rows)]. Or NULL: all
+     * are there.
+     */
+    const uint32_t *signals;
+    uint32_t signal_value;
+    int signal_rows;
+    int64_t unused[4];
 } shmemx_ep_combine_t;
 
 int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call);

@@ -69,7 +69,13 @@ void ep_host_low_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call
 void ep_host_low_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
 {
     struct ep_run run = host_run(ep);
+    int halves = call->halves;
 
-    phase_call(ep, call->halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined);
-    ep_low_combine(&run, call, call->halves);
+    phase_call(ep, halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined);
+    if (halves & SHMEMX_EP_SEND && (call->signals || (call->waits && call->weights))) {
+        ep_host_send_watched(&run, call);
+        halves &= ~SHMEMX_EP_SEND;
+    }
+    if (halves)
+        ep_low_combine(&run, call, halves);
 }

@@ -153,4 +153,7 @@ EP_STEP void ep_flush(const struct ep_run *run)
     shmemx_ctx_flush(run->ctx);
 }
 
+/* The sending half of a combine with signals, or whose waits for weights are counted (signals.c). */
+void ep_host_send_watched(const struct ep_run *run, const shmemx_ep_combine_t *args);
+
 #endif

@@ -71,6 +71,7 @@ class Combine(ctypes.Structure):
     _fields_ = (
         [("version", ctypes.c_uint32)]
         + _fields(_int, "halves handle columns")
-        + _fields(_pointer, "y y_weights out out_weights stream weights waits")
-        + [("unused", ctypes.c_int64 * 6)]
+        + _fields(_pointer, "y y_weights out out_weights stream weights waits signals")
+        + [("signal_value", ctypes.c_uint32), ("signal_rows", _int)]
+        + [("unused", ctypes.c_int64 * 4)]
     )

@@ -192,7 +192,11 @@ static void combines(struct calls *calls)
 {
     REFUSED("call is NULL", shmemx_ep_combine(calls->ep, NULL));
     BAD_CALL("version is 2", combine, calls, version, 2);
-    BAD_CALL("unused[0] is 1", combine, calls, unused[0], 1);
+    BAD_CALL("unused[3] is 1", combine, calls, unused[3], 1);
+    BAD_CALL("signal_value is given without signals", combine, calls, signal_value, 1);
+    BAD_CALL("signal_rows is given without signals", combine, calls, signal_rows, 1);
+    if (calls->mode == REF_HIGH_THROUGHPUT)
+        BAD_CALL("signals is given", combine, calls, signals, (const uint32_t *)calls->counts);
     BAD_CALL("halves is 8", combine, calls, halves, 8);
     BAD_CALL("receiving half without a sending half", combine, calls, halves, SHMEMX_EP_RECEIVE);
     BAD_CALL("handle is 2", combine, calls, handle, 2);

@@ -202,7 +202,7 @@ def test_arguments_of_other_versions(job: Job) -> None:
     for call in (
         lambda: low(use_nvfp4=True),
         lambda: buffer.low_latency_combine(
-            given.x, given.topk, given.weights, handle, overlap=True
+            given.x, given.topk, given.weights, handle, use_logfmt=True
         ),
     ):
         try:

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 from warpshmem import _ep_arrays, ep
 
-from . import _low_checks, _low_plans, _topk
+from . import _low_checks, _low_plans, _signals, _topk
 from .errors import not_offered, wrong
 from .utils.event import EventHandle, EventOverlap, Launch
 
@@ -50,6 +50,7 @@ class Entry:
         self.ranges = (one.local_experts, one.n_pes)
         self.rows = self.lead + (fields["hidden"],)
         self.plans: Dict[bool, _low_plans.Plans] = {}  # by whether scales are packed
+        self.shown = _signals.Shown()
         self.dispatch = ep.Dispatch(version=ep.CALL_VERSION)
         self.combine = ep.Combine(version=ep.CALL_VERSION)
 
@@ -75,7 +76,7 @@ class Entry:
             stream.wait_stream(last)
 
     def close(self) -> None:
-        self.buffers = {}
+        self.buffers, self.shown = {}, _signals.Shown()
         for plans in self.plans.values():
             plans.close()
         self.instance.close()
@@ -356,27 +357,38 @@ class LowLatency:
                 "Buffer.low_latency_combine",
                 "combine_wait_recv_cost_stats",
                 "a tensor",
-                "leave it None, or take it with return_recv_hook=True: a whole combine waits for "
-                "others' weights before, which is not counted",
+                "leave it None, or take it with return_recv_hook=True: on a GPU a whole combine "
+                "waits for others' weights before, which is not counted",
             )
         if out is None:
             shape = (handle.tokens, entry.rows[2])
             out = torch.empty(shape, dtype=torch.bfloat16, device=x.device)
         x, weights, made = _contiguous(x), _contiguous(weights), _copy(entry.combine)
         made.handle = handle.number
+        overlap: Optional[Dict[str, Any]] = None,
         made.columns = weights.shape[1] if handle.tokens else 0
+        """overlap: arguments of single-batch overlap, by name."""
         made.y = entry.instance.buffer_address(ep.BUFFER_Y) if zero_copy else x.data_ptr()
         made.weights = weights.data_ptr() or x.data_ptr()  # not NULL, nor read
         made.out = out.data_ptr()
+        signals = _signals.asked(overlap or {}, x)
         made.waits = waits.data_ptr() if waits is not None else None
         start = entry.instance.start_combine
 
         def call(halves: int, stream: Any) -> None:
             made.halves, made.stream = halves, stream and stream.cuda_stream
-            start(made)
+            if signals is None or not halves & ep.SEND:
+                start(made)
+                return
+            made.signals = entry.shown.begin(signals, entry.rows[0] * entry.rows[1])
+            made.signal_value, made.signal_rows = signals.value, signals.rows
+            try:
+                start(made)
+            finally:
+                entry.shown.end()
 
         event, receive = self._start(
-            entry, "combine", call, (x, weights, waits), (out,), async_finish, hook
+            entry, "combine", call, (x, weights, waits, signals), (out,), async_finish, hook
         )
         return out, event, receive
 

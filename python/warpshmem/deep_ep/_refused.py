@@ -9,22 +9,8 @@ import torch
 
 from .errors import not_offered
 
-_BATCH = "leave it out: single-batch overlap is not offered"
 _NVFP4 = "leave it out: rows travel as bfloat16 or float8_e4m3fn"
 DISPATCH = {"use_nvfp4": _NVFP4, "x_global_scale": _NVFP4}
-COMBINE = {
-    name: _BATCH
-    for name in (
-        "overlap",
-        "src_signals",
-        "src_signal_expect_value",
-        "packed_recv_count",
-        "comp_signal",
-        "block_m",
-        "threshold",
-        "num_sms",
-    )
-}
 _MASKS = "there are no masks: a rank that dies ends the job"
 
 

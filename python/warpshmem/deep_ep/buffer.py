@@ -8,10 +8,10 @@ from typing import Any, List, Optional, Tuple, Union
 import torch
 from warpshmem import ep
 
-from . import _layout, _low_latency, _normal, _start, _topk
+from . import _layout, _low_latency, _normal, _signals, _start, _topk
 from ._agree import Agreement
 from ._local import Local
-from ._refused import COMBINE, DISPATCH, Refused
+from ._refused import DISPATCH, Refused
 from .config import Config, bytes_for
 from .errors import not_offered, refuse_others, wrong
 from .utils.event import EventHandle, EventOverlap, Launch
@@ -344,8 +344,9 @@ class Buffer(Local, Refused):
 
         x: bfloat16, shaped as the rows of the dispatch; with zero_copy what
         get_next_low_latency_combine_buffer returned was written instead. topk_idx: the dispatch's.
-        topk_weights: [T, K] float32. combine_wait_recv_cost_stats: as in the dispatch, with a hook.
-        Returns the sums [T, hidden], event, hook.
+        topk_weights: [T, K] float32. combine_wait_recv_cost_stats: as in the dispatch; on a GPU with
+        a hook. others: of single-batch overlap, with tensors of the CPU on one host (_signals.py):
+        rows are read when their signals have come. Returns the sums [T, hidden], event, hook.
         """
         if not (
             use_logfmt
@@ -360,7 +361,7 @@ class Buffer(Local, Refused):
             if found is not None:
                 return found  # type: ignore[return-value]
         self._need("low_latency_combine")
-        refuse_others("low_latency_combine", COMBINE, others)
+        _signals.known(others)
         if use_logfmt:
             raise not_offered(
                 "Buffer.low_latency_combine",
@@ -385,6 +386,7 @@ class Buffer(Local, Refused):
         hidden] bfloat16.
 
         Ask for each combine again. A CUDA graph with such combines has an even number of combines.
+            others,
         """
         self._need("get_next_low_latency_combine_buffer")
         self._low.check(handle)
