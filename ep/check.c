@@ -15,8 +15,9 @@ static int check_choices(const char *routine, const shmemx_ep_config_t *config)
 {
     REFUSE_IF(config->mode != SHMEMX_EP_LOW_LATENCY && config->mode != SHMEMX_EP_HIGH_THROUGHPUT,
               "mode is %d; it is SHMEMX_EP_LOW_LATENCY (0) or SHMEMX_EP_HIGH_THROUGHPUT (1)", config->mode);
-    REFUSE_IF(config->dtype < SHMEMX_EP_BF16 || config->dtype > SHMEMX_EP_FP8_UE8M0,
-              "dtype is %d; it is SHMEMX_EP_BF16 (0), SHMEMX_EP_FP8 (1) or SHMEMX_EP_FP8_UE8M0 (2)",
+    REFUSE_IF(config->dtype < SHMEMX_EP_BF16 || config->dtype > SHMEMX_EP_BYTES,
+              "dtype is %d; it is SHMEMX_EP_BF16 (0), SHMEMX_EP_FP8 (1), SHMEMX_EP_FP8_UE8M0 (2) or "
+              "SHMEMX_EP_BYTES (3)",
               config->dtype);
     REFUSE_IF(config->route < SHMEMX_EP_AUTO || config->route > SHMEMX_EP_ONE_COPY,
               "route is %d; it is SHMEMX_EP_AUTO (0), SHMEMX_EP_DIRECT (1) or SHMEMX_EP_ONE_COPY (2)",
@@ -46,6 +47,23 @@ static int check_sizes(const char *routine, const shmemx_ep_config_t *config, in
               "tokens is %d and experts %d; in low latency they are at most %d and %d, else take "
               "SHMEMX_EP_HIGH_THROUGHPUT",
               config->tokens, config->experts, EP_LOW_TOKENS, EP_LOW_EXPERTS);
+    return 0;
+}
+
+/* Rows that the program packs. */
+static int check_bytes(const char *routine, const shmemx_ep_config_t *config)
+{
+    int groups = config->hidden / EP_GROUP;
+
+    REFUSE_IF(config->dtype != SHMEMX_EP_BYTES && config->row_bytes,
+              "row_bytes is %d, and dtype is %d; it is for SHMEMX_EP_BYTES, else 0", config->row_bytes,
+              config->dtype);
+    REFUSE_IF(config->dtype == SHMEMX_EP_BYTES && (config->device || config->mode != SHMEMX_EP_LOW_LATENCY),
+              "dtype is SHMEMX_EP_BYTES, which is for low latency with rows in memory of the host; take "
+              "another");
+    REFUSE_IF(config->dtype == SHMEMX_EP_BYTES &&
+                  (config->row_bytes < 1 || config->row_bytes % groups || config->row_bytes > 1 << 18),
+              "row_bytes is %d; it is a multiple of %d, hidden / 128, to 262,144", config->row_bytes, groups);
     return 0;
 }
 
@@ -79,7 +97,7 @@ int ep_check_config(const char *routine, const shmemx_ep_config_t *config, int n
         "version is %u, and this library knows %u; begin the configuration with SHMEMX_EP_CONFIG_INITIALIZER",
         config->version, SHMEMX_EP_CONFIG_VERSION);
     return check_choices(routine, config) || check_sizes(routine, config, n) ||
-           check_limits(routine, config, n);
+           check_bytes(routine, config) || check_limits(routine, config, n);
 }
 
 /* Of both kinds of calls: which halves, of which handle, after what. */
@@ -148,7 +166,7 @@ static int check_x(const char *routine, const struct shmemx_ep *ep, const shmemx
 
     REFUSE_IF(!call->x && call->tokens, "x is NULL with %d tokens; give their rows", call->tokens);
     REFUSE_IF(call->x_scales && !shape->scales,
-              "x_scales is given, and dtype is SHMEMX_EP_BF16, which has none; give NULL");
+              "x_scales is given, and dtype has no scales; give NULL");
     REFUSE_IF(in_buffer && shape->scales && !call->x_scales,
               "x is in the buffer, which holds e4m3, without x_scales; give them, or BF16 rows elsewhere");
     return check_memory(routine, ep, "x", call->x) || check_memory(routine, ep, "x_scales", call->x_scales);
@@ -238,7 +256,7 @@ static int check_rows(const char *routine, const struct shmemx_ep *ep, const shm
     REFUSE_IF(ep->shape.scales && !call->row_scales,
               "row_scales is NULL, and dtype has scales; give room for them");
     REFUSE_IF(!ep->shape.scales && call->row_scales,
-              "row_scales is given, and dtype is SHMEMX_EP_BF16; give NULL");
+              "row_scales is given, and dtype has no scales; give NULL");
     REFUSE_IF(low && (call->row_topk || call->row_weights),
               "%s is given, which low latency does not have: its rows are packed by expert; give NULL",
               call->row_topk ? "row_topk" : "row_weights");
@@ -318,6 +336,21 @@ static int check_results(const char *routine, const struct shmemx_ep *ep, const 
            check_memory(routine, ep, "out_weights", call->out_weights);
 }
 
+/* Of a combine: rows that are there at different times. */
+static int check_signals(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    REFUSE_IF(!call->signals && (call->signal_value || call->signal_rows),
+              "signal_%s is given without signals; give them, or 0", call->signal_value ? "value" : "rows");
+    REFUSE_IF(call->signals && (ep->config.device || !ep->shape.pushes || ep->shape.far),
+              "signals is given, which is for low latency on one host with rows in memory of the host; give NULL "
+              "when all rows are there");
+    REFUSE_IF(call->signals && !shmem_addr_accessible(call->signals, shmem_my_pe()),
+              "signals is %p, no symmetric memory; take shmem_malloc", (const void *)call->signals);
+    REFUSE_IF(call->signal_rows < 0, "signal_rows is %d; it is 0, or how many rows a word is for",
+              call->signal_rows);
+    return 0;
+}
+
 /* The handle of a dispatch that has ended. */
 static int check_routing(const char *routine, const struct shmemx_ep *ep, int handle)
 {
@@ -336,21 +369,6 @@ int ep_check_combine(const struct shmemx_ep *ep, const shmemx_ep_combine_t *call
     if (ep_check_live(routine, ep))
         return 1;
     REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_combine_t");
-/* Of a combine: rows that are there at different times. */
-static int check_signals(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
-{
-    REFUSE_IF(!call->signals && (call->signal_value || call->signal_rows),
-              "signal_%s is given without signals; give them, or 0", call->signal_value ? "value" : "rows");
-    REFUSE_IF(call->signals && (ep->config.device || !ep->shape.pushes || ep->shape.far),
-              "signals is given, which is for low latency on one host with rows in memory of the host; give NULL "
-              "when all rows are there");
-    REFUSE_IF(call->signals && !shmem_addr_accessible(call->signals, shmem_my_pe()),
-              "signals is %p, no symmetric memory; take shmem_malloc", (const void *)call->signals);
-    REFUSE_IF(call->signal_rows < 0, "signal_rows is %d; it is 0, or how many rows a word is for",
-              call->signal_rows);
-    return 0;
-}
-
     return check_version(routine, call->version, call->unused, 4) ||
            check_halves(routine, &ep->combine, call->halves, call->handle, ep->shape.handles) ||
            check_routing(routine, ep, call->handle) || check_results(routine, ep, call) ||

@@ -121,6 +121,7 @@ struct ep_shape {
     int low_sources;  /* that have slots: with one copy all PEs, else near ones */
     size_t far_head;  /* bytes before a record's row */
     size_t far_metas; /* [far][tokens]: of rows that lie in this PE's own windows */
+    size_t group_bytes; /* of EP_GROUP columns, as sent */
 };
 
 /* One handle, in symmetric memory: the routing of a dispatch. The functions ep_kept_* give what lies behind it. */

@@ -62,12 +62,14 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
     shape->exact = config->exact;
 }
 
-static void fill_sizes(struct ep_shape *shape)
+static void fill_sizes(struct ep_shape *shape, const shmemx_ep_config_t *config)
 {
-    bool fp8 = shape->dtype != SHMEMX_EP_BF16, low = shape->mode == SHMEMX_EP_LOW_LATENCY;
+    bool bytes = shape->dtype == SHMEMX_EP_BYTES, fp8 = shape->dtype != SHMEMX_EP_BF16 && !bytes;
+    bool low = shape->mode == SHMEMX_EP_LOW_LATENCY;
     size_t counts = (size_t)(shape->one_copy ? shape->near : 1) * shape->counted * sizeof(int32_t);
 
-    shape->row = (size_t)shape->hidden * (fp8 ? 1 : 2);
+    shape->row = bytes ? (size_t)config->row_bytes : (size_t)shape->hidden * (fp8 ? 1 : 2);
+    shape->group_bytes = shape->row / ((size_t)shape->hidden / EP_GROUP);
     shape->scales = fp8 ? (size_t)shape->hidden / EP_GROUP * sizeof(float) : 0;
     shape->meta = sizeof(struct ep_meta) + shape->topk * sizeof(struct ep_entry);
     shape->low_meta = ep_align(sizeof(struct ep_low_meta) + shape->topk * sizeof(struct ep_low_entry), 16);
@@ -249,7 +251,7 @@ void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int
     shape->host = me / near;
     shape->local = me % near;
     fill_numbers(shape, config);
-    fill_sizes(shape);
+    fill_sizes(shape, config);
     if (shape->pushes)
         lay_out_pushed(shape, &room);
     else

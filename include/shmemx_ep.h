@@ -34,6 +34,11 @@ typedef struct shmemx_ep *shmemx_ep_t;
 #define SHMEMX_EP_BF16 0
 #define SHMEMX_EP_FP8 1       /* e4m3, and for each 128 columns a float, their largest magnitude / 448 */
 #define SHMEMX_EP_FP8_UE8M0 2 /* the same with that float rounded up to a power of two */
+/*
+ * Rows of row_bytes bytes, as the program packs and unpacks them: low latency, memory of the host. x is such rows;
+ * combine has BF16.
+ */
+#define SHMEMX_EP_BYTES 3
 
 /* Routes between hosts. */
 #define SHMEMX_EP_AUTO 0 /* one copy where hosts have equally many PEs, several each; else direct */
@@ -57,16 +62,17 @@ typedef struct {
                      one host 128) */
     int topk_bits; /* 64: topk and row_topk of dispatches are int64_t (0: 32, int32_t) */
     int exact;     /* low latency: 1: sums are in the order of the top-k, as shmemx_ep_combine says */
-    int unused[17];
+    int row_bytes;        /* SHMEMX_EP_BYTES: of a row, a multiple of hidden / 128; else 0 */
+    int unused[16];
 } shmemx_ep_config_t;
 
 #define SHMEMX_EP_CONFIG_VERSION 1u
-#define SHMEMX_EP_CONFIG_INITIALIZER                                        \
-    {                                                                       \
-        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        {                                                                   \
-            0                                                               \
-        }                                                                   \
+#define SHMEMX_EP_CONFIG_INITIALIZER                                           \
+    {                                                                          \
+        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        {                                                                      \
+            0                                                                  \
+        }                                                                      \
     }
 
 /* Bytes that a PE takes. */

@@ -56,6 +56,13 @@ EP_STEP int ep_low_column_bytes(const struct ep_run *run)
     return run->shape.dtype == SHMEMX_EP_BF16 ? 2 : 1;
 }
 
+/* Bytes of so many columns, a multiple of EP_GROUP, as sent. Kernels have no rows of SHMEMX_EP_BYTES. */
+#ifdef WSH_EP_DEVICE_RUN_CUH
+#define ep_low_bytes(run, columns) ((columns) * ep_low_column_bytes(run))
+#else
+#define ep_low_bytes(run, columns) ((columns) / EP_GROUP * (ptrdiff_t)(run)->shape.group_bytes)
+#endif
+
 /* The slot that source `from` has for a row at the owner of `arena`. */
 EP_STEP char *ep_low_slot(const struct ep_run *run, char *arena, int parity, int from, int slot)
 {

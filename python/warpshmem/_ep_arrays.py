@@ -11,11 +11,12 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 from . import _quick
 from .errors import ArgumentError
 
-_BYTES = {"bf16": 2, "e4m3": 1, "int32": 4, "int64": 8, "float32": 4}
+_BYTES = {"bf16": 2, "e4m3": 1, "uint8": 1, "int32": 4, "int64": 8, "float32": 4}
 # What may stand for a type: names of numpy's and torch's.
 NAMES: Dict[str, Tuple[str, ...]] = {
     "bf16": ("bfloat16", "uint16", "int16"),
     "e4m3": ("float8_e4m3fn", "uint8", "int8"),
+    "uint8": ("uint8", "int8"),
     "int32": ("int32",),
     "int64": ("int64",),
     "float32": ("float32",),

@@ -88,8 +88,9 @@ def dispatch(instance: Any, begin: Any, scaled: bool, makes: bool, like: Any) ->
     """Return the plan of ExpertParallel.dispatch, of rows with or without scales. makes: outputs
     are new ones."""
     hidden, names = instance.config.hidden, arrays.NAMES
+    kind, width = instance.given_row(scaled)
     slots: Tuple[Slot, ...] = (
-        Slot("x", NEEDED, names["e4m3" if scaled else "bf16"], (TOKENS, hidden)),
+        Slot("x", NEEDED, names[kind], (TOKENS, width)),
         Slot("x_scales", LEADING, names["float32"], (TOKENS, hidden // 128)),
         Slot("topk", LEADING, names[instance._number()], (TOKENS, COLUMNS)),
         Slot("weights", LEADING, names["float32"], (TOKENS, COLUMNS)),

@@ -29,7 +29,8 @@ class Config(ctypes.Structure):
         ("blocks", _int),
         ("topk_bits", _int),
         ("exact", _int),
-        ("unused", _int * 17),
+        ("row_bytes", _int),
+        ("unused", _int * 16),
     ]
 
 

@@ -19,7 +19,7 @@ from ._ep_structs import Bytes, Combine, Config, Dispatch, Statistics
 from .errors import ArgumentError
 
 LOW_LATENCY, HIGH_THROUGHPUT = 0, 1
-BF16, FP8, FP8_UE8M0 = 0, 1, 2
+BF16, FP8, FP8_UE8M0, BYTES = 0, 1, 2, 3
 AUTO, DIRECT, ONE_COPY = 0, 1, 2
 SEND, RECEIVE, BOTH = 1, 2, 3
 BUFFER_X, BUFFER_Y = 0, 1
@@ -109,7 +109,8 @@ class ExpertParallel:
 
     Collective over all PEs, with equal arguments. `team` is a Team or the integer of its handle;
     None: all PEs. The rest are the fields of shmemx_ep_config_t: mode LOW_LATENCY or
-    HIGH_THROUGHPUT, dtype BF16, FP8 or FP8_UE8M0, hidden columns, experts of all PEs, topk, tokens
+    HIGH_THROUGHPUT, dtype BF16, FP8, FP8_UE8M0, or BYTES (rows of row_bytes bytes as the program
+    packs them, low latency), hidden columns, experts of all PEs, topk, tokens
     of a PE and call at most; capacity, window, handles, blocks, route: 0 chooses. As a context
     manager it is closed at the end.
     """
@@ -172,8 +173,8 @@ class ExpertParallel:
         if low:
             lead = (self.local_experts, self.capacity)
         return (
-            (lead + (given.hidden,), "e4m3" if given.dtype else "bf16"),
-            (lead + (groups,), "float32") if given.dtype else None,
+            (lead + (self._sent()[1],), self._sent()[0]),
+            (lead + (groups,), "float32") if given.dtype in (FP8, FP8_UE8M0) else None,
             ((self.local_experts,), "int32"),
             (((self.local_experts,) if low else ()) + (self.n_pes, 2), "int32"),
             None if low else (lead + (given.topk,), self._number()),
@@ -219,7 +220,8 @@ class ExpertParallel:
                 self._kept[handle] = found[0]
                 return self._received(found) if received is None else received
         _lib.hold_errors()
-        tokens = arrays.tokens_of(x, given.hidden)
+        kind, width = self.given_row(x_scales is not None)
+        tokens = arrays.tokens_of(x, width)
         if received is None:
             received = self.received(x)
         where = arrays.Where("dispatch", bool(given.device), x)
@@ -232,9 +234,7 @@ class ExpertParallel:
             tokens=tokens,
             columns=columns,
             topk=topk_at,
-            x=where.pointer(
-                "x", x, "e4m3" if x_scales is not None else "bf16", (tokens, given.hidden)
-            ),
+            x=where.pointer("x", x, kind, (tokens, width)),
             x_scales=where.pointer("x_scales", x_scales, "float32", (tokens, given.hidden // 128)),
             weights=where.pointer("weights", weights, "float32", (tokens, columns)),
             stream=arrays.stream_of(stream, x) if given.device else None,
@@ -244,6 +244,19 @@ class ExpertParallel:
         check(self._dispatch(self._ep, call), "shmemx_ep_dispatch")
         self._kept[handle] = tokens
         return received
+
+    def _sent(self) -> Tuple[str, int]:
+        """Return the type and extent of a row as it is sent."""
+        given = self.config
+        if given.dtype == BYTES:
+            return "uint8", given.row_bytes
+        return "e4m3" if given.dtype else "bf16", given.hidden
+
+    def given_row(self, scaled: bool) -> Tuple[str, int]:
+        """Return the same of x, with or without scales."""
+        if scaled or self.config.dtype == BYTES:
+            return ("e4m3", self.config.hidden) if scaled else self._sent()
+        return "bf16", self.config.hidden
 
     def _received(self, found: Tuple[Any, ...]) -> Received:
         """Return the arrays that a plan has made, in their places."""
@@ -276,7 +289,7 @@ class ExpertParallel:
         """Return the type and the last dimensions of an output of dispatch."""
         given = self.config
         return {
-            "rows": ("e4m3" if given.dtype else "bf16", (-1, given.hidden)),
+            "rows": (self._sent()[0], (-1, self._sent()[1])),
             "row_scales": ("float32", (-1, given.hidden // 128)),
             "counts": ("int32", (self.local_experts,)),
             "sources": ("int32", (self.n_pes, 2)),
@@ -361,7 +374,8 @@ class ExpertParallel:
             raise ArgumentError(_last_line() or "shmemx_ep_buffer returned NULL")
         given, lead = self.config, (self.capacity,)
         if which == BUFFER_X:
-            shape, kind = (given.tokens, given.hidden), "e4m3" if given.dtype else "bf16"
+            kind, width = self._sent()
+            shape: Tuple[int, ...] = (given.tokens, width)
         else:
             lead = ((self.local_experts,) if given.mode == LOW_LATENCY else ()) + lead
             shape, kind = lead + (given.hidden,), "bf16"

@@ -200,7 +200,7 @@ def test_arguments_of_other_versions(job: Job) -> None:
 
     _, _, handle, _, _ = low(use_nvfp4=False, x_global_scale=None)
     for call in (
-        lambda: low(use_nvfp4=True),
+        lambda: low(use_nvfp4=True, x_global_scale=1, use_ue8m0_for_sf=True),
         lambda: buffer.low_latency_combine(
             given.x, given.topk, given.weights, handle, use_logfmt=True
         ),

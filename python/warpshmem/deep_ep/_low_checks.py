@@ -40,7 +40,7 @@ def dispatch(
             "has %d tokens, and num_max_dispatch_tokens_per_rank is %d; raise it on all ranks"
             % (x.shape[0], max_tokens),
         )
-    if dtype != ep.BF16 and FP8_DTYPE is None:
+    if dtype in (ep.FP8, ep.FP8_UE8M0) and FP8_DTYPE is None:
         raise wrong(
             call,
             "use_fp8",

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 from warpshmem import _ep_arrays, ep
 
-from . import _low_checks, _low_plans, _signals, _topk
+from . import _low_checks, _low_plans, _nvfp4, _signals, _topk
 from .errors import not_offered, wrong
 from .utils.event import EventHandle, EventOverlap, Launch
 
@@ -149,6 +149,7 @@ class LowLatency:
                     capacity=most * self.buffer.group_size,
                     handles=HANDLES,
                     topk_bits=64,
+                    row_bytes=_nvfp4.row_bytes(hidden) if dtype == ep.BYTES else 0,
                 ),
                 self.buffer.team,
             )
@@ -218,34 +219,28 @@ class LowLatency:
         async_finish: bool,
         hook: bool,
         waits: Optional[torch.Tensor] = None,
+        whole: float = 1.0,
     ) -> Tuple[Any, ...]:
-        """packed: scales as bytes of exponents, four in a word. waits: [ranks] int64, ns."""
+        """packed: scales as bytes of exponents, four in a word. waits: [ranks] int64, ns. whole: the
+        scale of all rows of NVFP4, which dtype BYTES is."""
         _low_checks.dispatch(x, topk_idx, max_tokens, dtype, packed)
         _low_checks.waits("dispatch", waits, x, self.buffer.group_size)
         _low_checks.stats(stats, experts // self.buffer.group_size)
         tokens, k = topk_idx.shape
         entry = self.entry(int(x.is_cuda), dtype, x.shape[1], experts, k, max_tokens, tokens)
         number, entry.turn = entry.turn % HANDLES, entry.turn + 1
-        x, topk = _contiguous(x), _contiguous(topk_idx, torch.int64)
-        device = x.device
-        form = _low_checks.FP8_DTYPE if dtype else torch.bfloat16
-        rows = torch.empty(entry.rows, dtype=form, device=device)
-        scales: Optional[torch.Tensor] = None
+        hidden, device, like = x.shape[1], x.device, x
+        x = _nvfp4.pack(x, whole) if dtype == ep.BYTES else _contiguous(x)
+        topk = _contiguous(topk_idx, torch.int64)
         counts = torch.empty(entry.ranges[:1], dtype=torch.int32, device=device)
         sources = torch.empty(entry.lead, dtype=torch.int32, device=device)
         ranges = torch.empty(entry.ranges, dtype=torch.int64, device=device)
         made = _copy(entry.dispatch)
-        if dtype:
-            shape, steps = entry.scales(packed)
-            kind = torch.int32 if packed else torch.float32
-            scales = torch.empty_strided(shape, steps, dtype=kind, device=device)
-            made.row_scales = scales.data_ptr()
-            made.scales_row_step, made.scales_column_step = steps[1:]
-            made.scales_packed = int(packed)
+        given = self._rows(entry, packed, device, made)
         made.handle, made.tokens = number, tokens
         made.columns = k if tokens else 0
-        made.x, made.topk = x.data_ptr(), topk.data_ptr() or rows.data_ptr()  # not NULL, nor read
-        made.rows, made.counts = rows.data_ptr(), counts.data_ptr()
+        made.x, made.topk = x.data_ptr(), topk.data_ptr() or made.rows  # not NULL, nor read
+        made.counts = counts.data_ptr()
         made.row_sources, made.ranges = sources.data_ptr(), ranges.data_ptr()
         made.totals = stats.data_ptr() if stats is not None else None
         made.waits = waits.data_ptr() if waits is not None else None
@@ -260,17 +255,40 @@ class LowLatency:
             "dispatch",
             call,
             (x, topk, stats, waits),
-            (rows, scales, counts, sources, ranges),
+            given + (counts, sources, ranges),
             async_finish,
             hook,
         )
-        handle = Handle((sources, ranges, max_tokens, x.shape[1], experts))
+        handle = Handle((sources, ranges, max_tokens, hidden, experts))
         handle.entry, handle.number, handle.turn = entry, number, entry.turn
         handle.tokens, handle.given, handle.version = tokens, topk_idx, _topk.version(topk_idx)
         if packed not in entry.plans:
-            entry.plans[packed] = _low_plans.Plans(entry, x, packed)
+            entry.plans[packed] = _low_plans.Plans(entry, like, packed)
         handle.plans = self.plans[max_tokens, experts, dtype, packed] = entry.plans[packed]
-        return (rows if scales is None else (rows, scales)), counts, handle, event, receive
+        return (given if dtype else given[0]), counts, handle, event, receive
+
+    @staticmethod
+    def _rows(entry: Entry, packed: bool, device: Any, made: Any) -> Tuple[torch.Tensor, ...]:
+        """Allocate what a dispatch receives, and name it in its struct: rows, or rows and
+        scales."""
+        fields = entry.fields
+        if fields["dtype"] == ep.BYTES:
+            shape = entry.lead + (fields["row_bytes"],)
+            rows = torch.empty(shape, dtype=torch.uint8, device=device)
+            made.rows = rows.data_ptr()
+            return _nvfp4.parts(rows, fields["hidden"])
+        form = _low_checks.FP8_DTYPE if fields["dtype"] else torch.bfloat16
+        rows = torch.empty(entry.rows, dtype=form, device=device)
+        made.rows = rows.data_ptr()
+        if not fields["dtype"]:
+            return (rows,)
+        shape, steps = entry.scales(packed)
+        kind = torch.int32 if packed else torch.float32
+        scales = torch.empty_strided(shape, steps, dtype=kind, device=device)
+        made.row_scales = scales.data_ptr()
+        made.scales_row_step, made.scales_column_step = steps[1:]
+        made.scales_packed = int(packed)
+        return rows, scales
 
     def quick_dispatch(
         self, plans: _low_plans.Plans, x: Any, topk_idx: Any, stats: Any, hook: bool
@@ -347,12 +365,15 @@ class LowLatency:
         hook: bool,
         out: Optional[torch.Tensor],
         waits: Optional[torch.Tensor] = None,
+        overlap: Optional[Dict[str, Any]] = None,
     ) -> Tuple[torch.Tensor, EventOverlap, Any]:
+        """overlap: arguments of single-batch overlap, by name."""
         self.check(handle)
         entry = handle.entry
         _low_checks.combine(x, topk_idx, weights, handle, out)
+        signals = _signals.asked(overlap or {}, x)
         _low_checks.waits("combine", waits, x, self.buffer.group_size)
-        if waits is not None and not hook:
+        if waits is not None and not hook and x.is_cuda:
             raise not_offered(
                 "Buffer.low_latency_combine",
                 "combine_wait_recv_cost_stats",
@@ -365,13 +386,10 @@ class LowLatency:
             out = torch.empty(shape, dtype=torch.bfloat16, device=x.device)
         x, weights, made = _contiguous(x), _contiguous(weights), _copy(entry.combine)
         made.handle = handle.number
-        overlap: Optional[Dict[str, Any]] = None,
         made.columns = weights.shape[1] if handle.tokens else 0
-        """overlap: arguments of single-batch overlap, by name."""
         made.y = entry.instance.buffer_address(ep.BUFFER_Y) if zero_copy else x.data_ptr()
         made.weights = weights.data_ptr() or x.data_ptr()  # not NULL, nor read
         made.out = out.data_ptr()
-        signals = _signals.asked(overlap or {}, x)
         made.waits = waits.data_ptr() if waits is not None else None
         start = entry.instance.start_combine
 

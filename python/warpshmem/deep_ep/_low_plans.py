@@ -19,7 +19,9 @@ from . import _low_checks
 
 
 def dispatch(entry: Any, like: torch.Tensor, packed: bool) -> Any:
-    """Return the plan of an entry's dispatches; None without the extension."""
+    """Return the plan of an entry's dispatches; None without the extension, and of packed rows."""
+    if entry.fields["dtype"] == ep.BYTES:
+        return None
     fp8, begin = bool(entry.fields["dtype"]), ep.Dispatch(version=ep.CALL_VERSION)
     new = _ep_arrays.allocator(like)
 

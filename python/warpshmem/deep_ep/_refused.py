@@ -9,8 +9,10 @@ import torch
 
 from .errors import not_offered
 
-_NVFP4 = "leave it out: rows travel as bfloat16 or float8_e4m3fn"
-DISPATCH = {"use_nvfp4": _NVFP4, "x_global_scale": _NVFP4}
+DISPATCH = {
+    "x_global_scale": "leave it out, or set use_nvfp4=True",
+    "use_ue8m0_for_sf": "leave it False: scales of NVFP4 are float8_e4m3fn",
+}
 _MASKS = "there are no masks: a rank that dies ends the job"
 
 

@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Tuple, Union
 import torch
 from warpshmem import ep
 
-from . import _layout, _low_latency, _normal, _signals, _start, _topk
+from . import _layout, _low_latency, _normal, _nvfp4, _signals, _start, _topk
 from ._agree import Agreement
 from ._local import Local
 from ._refused import DISPATCH, Refused
@@ -295,7 +295,9 @@ class Buffer(Local, Refused):
         none. With return_recv_hook rows are there when the returned hook has been called; the
         network works meanwhile. round_scale: scales are powers of two; use_ue8m0: as bytes of
         exponents, four in an int32. dispatch_wait_recv_cost_stats: [ranks] int64, or longer, to
-        which the ns are added that this rank waited for each other one; on one host. Returns rows
+        which the ns are added that this rank waited for each other one; on one host. others: use_nvfp4
+        with x_global_scale, a positive number, for tensors of the CPU: rows are codes
+        [.., hidden / 2] uint8 and scales [.., hidden / 16] e4m3 (_nvfp4.py). Returns rows
         [local experts, ranks * num_max…, hidden] (with use_fp8: and scales [.., hidden / 128], in
         which rows of a column lie beside each other), counts [local experts], handle, event, hook.
         """
@@ -310,6 +312,10 @@ class Buffer(Local, Refused):
                 if found is not None:
                     return found  # type: ignore[return-value]
         self._need("low_latency_dispatch")
+        whole, nvfp4 = 1.0, others.pop("use_nvfp4", None)
+        if nvfp4:
+            whole = _nvfp4.asked(others.pop("x_global_scale", None), use_fp8, x)
+            dtype = ep.BYTES
         refuse_others("low_latency_dispatch", DISPATCH, others)
         if use_ue8m0 and not round_scale:
             raise wrong("Buffer.low_latency_dispatch", "use_ue8m0", "needs round_scale=True")
@@ -324,6 +330,7 @@ class Buffer(Local, Refused):
             async_finish,
             return_recv_hook,
             dispatch_wait_recv_cost_stats,
+            whole,
         )  # type: ignore[return-value]
 
     def low_latency_combine(
@@ -379,6 +386,7 @@ class Buffer(Local, Refused):
             return_recv_hook,
             out,
             combine_wait_recv_cost_stats,
+            others,
         )
 
     def get_next_low_latency_combine_buffer(self, handle: Any) -> torch.Tensor:
@@ -386,7 +394,6 @@ class Buffer(Local, Refused):
         hidden] bfloat16.
 
         Ask for each combine again. A CUDA graph with such combines has an even number of combines.
-            others,
         """
         self._need("get_next_low_latency_combine_buffer")
         self._low.check(handle)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows of NVFP4 and MXFP8: bit for bit against tables of their values, and their bytes on the way."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import List, Tuple
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import torch  # noqa: E402
+from deep_ep_common import buffer_of, case_of, expert_scaled, mine, refused  # noqa: E402
+from deep_ep_common import run_experts, same  # noqa: E402
+from deep_ep_job import Job  # noqa: E402
+import deep_ep_reference as reference  # noqa: E402
+
+import deep_ep  # noqa: E402
+from deep_ep import _nvfp4  # noqa: E402
+from warpshmem import ep  # noqa: E402
+
+E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+E4M3 = [float(value) for value in reference.e4m3_values()[:127]]
+WHOLE = 350.0
+
+
+def nearest(value: float, table: List[float]) -> int:
+    """The number of the nearest value, of two the even one."""
+    best = min(abs(value - one) for one in table)
+    found = [number for number, one in enumerate(table) if abs(value - one) == best]
+    return next((number for number in found if number % 2 == 0), found[0])
+
+
+def single(value: float) -> float:
+    return float(torch.tensor(value, dtype=torch.float32))
+
+
+def packed(x: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Codes, a value each, and scales' codes of rows, one by one."""
+    codes, scales = [], []
+    for row in x.float().tolist():
+        for at in range(0, len(row), 16):
+            group = row[at : at + 16]
+            largest = single(single(max(map(abs, group)) * WHOLE) / 6)
+            scales.append(nearest(min(largest, 448.0), E4M3))
+            scale = E4M3[scales[-1]]
+            factor = single(WHOLE / scale) if scale else 0.0
+            for value in group:
+                sign = 8 if str(value).startswith("-") else 0
+                codes.append(nearest(min(single(abs(value) * factor), 6.0), list(E2M1)) + sign)
+    shape = x.shape[0], -1
+    return torch.tensor(codes).view(shape).byte(), torch.tensor(scales).view(shape).byte()
+
+
+def two(codes: torch.Tensor) -> torch.Tensor:
+    return codes[:, ::2] + 16 * codes[:, 1::2]
+
+
+def rows_of(seed: int, rows: int, hidden: int) -> torch.Tensor:
+    """Groups of all magnitudes; zeros; values that are ties."""
+    made = torch.Generator().manual_seed(seed)
+    x = torch.randn((rows, hidden // 16, 16), generator=made)
+    x *= 2.0 ** torch.randint(-20, 12, (rows, hidden // 16, 1), generator=made)
+    x[0, 0] = 0
+    x[0, 1, :8] = -0.0
+    x[0, 2] = torch.tensor([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 6] * 2) * 448 / WHOLE
+    return x.view(rows, hidden).bfloat16()
+
+
+def test_nvfp4_reference(job: Job) -> None:
+    """Each scale and code is the nearest, of a tie the even one."""
+    x = rows_of(3, 6, 256)
+    codes, scales = packed(x)
+    found = _nvfp4.pack(x, WHOLE)
+    assert found.shape == (6, _nvfp4.row_bytes(256)) == (6, 256 * 9 // 16)
+    shown, by = _nvfp4.parts(found, 256)
+    same(shown.contiguous(), two(codes))
+    same(by.contiguous().view(torch.uint8), scales)
+    values = torch.tensor(E2M1 + tuple(-one for one in E2M1))[codes.long()]
+    wanted = values * torch.tensor(E4M3)[scales.long()].repeat_interleave(16, 1) / WHOLE
+    same(_nvfp4.unpack(shown, by, WHOLE), wanted)
+    every = torch.tensor(E4M3)
+    same(_nvfp4.scale_codes(every), torch.arange(127).byte())
+    same(_nvfp4.scales_from(torch.arange(127).byte()), every)
+    if hasattr(torch, "float8_e4m3fn"):
+        between = torch.cat([every, (every[1:] + every[:-1]) / 2, torch.rand(999) * 448])
+        same(_nvfp4.scale_codes(between), between.to(torch.float8_e4m3fn).view(torch.uint8))
+
+
+def test_nvfp4_dispatch(job: Job) -> None:
+    """Received rows are the sender's packed ones; combine brings BF16 back, with and without a
+    hook."""
+    case = case_of(job, seed=740, tokens=14)
+    buffer, given = buffer_of(job), mine(job, case)
+    most, experts = case.tokens, case.n * case.local
+    dispatch = buffer.low_latency_dispatch
+    how = dict(use_fp8=False, use_nvfp4=True, x_global_scale=torch.tensor(WHOLE))
+    if job.cuda:
+        refused(lambda: dispatch(given.x, given.topk, most, experts, **how), "use_nvfp4", "GPU")
+        return
+    for hook in (False, True):
+        (codes, scales), counts, handle, _, receive = dispatch(
+            given.x, given.topk, most, experts, return_recv_hook=hook, **how
+        )
+        receive() if hook else None
+        assert codes.dtype == torch.uint8 and scales.dtype == _nvfp4.E4M3
+        assert codes.shape == (case.local, case.n * most, case.hidden // 2)
+        assert scales.shape == codes.shape[:2] + (case.hidden // 16,)
+        for expert in range(case.local):
+            wanted = reference.low_packed(case, job.rank, expert)
+            count = int(counts[expert])
+            assert count == len(wanted)
+            sent, by = packed(wanted) if count and expert == hook == 0 else (None, None)
+            whole = _nvfp4.parts(_nvfp4.pack(wanted, WHOLE), case.hidden)
+            for found, right in zip((codes, scales), whole):
+                same(found[expert, :count].view(torch.uint8), right.view(torch.uint8))
+            if sent is not None:
+                same(codes[expert, :count].contiguous(), two(sent))
+                same(scales[expert, :count].contiguous().view(torch.uint8), by)
+        rows = torch.zeros(codes.shape[:2] + (case.hidden,))
+        for expert in range(case.local):
+            part = slice(0, int(counts[expert]))
+            rows[expert, part] = _nvfp4.unpack(codes[expert, part], scales[expert, part], WHOLE)
+        y = run_experts(job, case, rows)
+        out, _, receive = buffer.low_latency_combine(
+            y, given.topk, given.weights, handle, return_recv_hook=hook
+        )
+        receive() if hook else None
+        right = reference.low_sum(case, job.rank, expert_scaled)
+        assert (out.float() - right).norm() <= 0.2 * right.norm()
+    wrong = [("x_global_scale", bad) for bad in (None, 0, -1.0, torch.zeros(2), True)]
+    for name, bad in wrong + [("use_fp8", True)]:
+        more = dict(how, **{name: bad})
+        refused(lambda: dispatch(given.x, given.topk, most, experts, **more), name)
+
+
+def sizes(**fields: int) -> int:
+    """What 64 tokens more take of the slots that rows come into, of each of two sources and
+    parities."""
+    found = []
+    for tokens in (64, 128):
+        made = dict(mode=ep.LOW_LATENCY, experts=2, topk=1, handles=1, capacity=1, tokens=tokens)
+        made.update(fields)
+        found.append(ep.bytes_of(ep.config(**made), 2, 2).symmetric)
+    return found[1] - found[0]
+
+
+def test_bytes_on_the_way(job: Job) -> None:
+    """NVFP4 takes 9/16 byte a column, MXFP8 33/32, where FP8 takes 33/32 and BF16 2: of what a row
+    takes in a slot, whose parts are multiples of 128 bytes, and beside which all else is equal."""
+    hidden, rows = 7168, 64 * 2 * 2
+
+    def row(size: int) -> int:
+        return -(-size // 128) * 128
+
+    nvfp4, mxfp8 = _nvfp4.row_bytes(hidden), hidden + hidden // 32
+    assert (nvfp4, mxfp8) == (4032, 7392)
+    bf16 = sizes(dtype=ep.BF16, hidden=hidden)
+    for bytes_ in (nvfp4, mxfp8):
+        found = sizes(dtype=ep.BYTES, row_bytes=bytes_, hidden=hidden)
+        assert bf16 - found == rows * (row(2 * hidden) - row(bytes_)), (bf16, found)
+    fp8 = sizes(dtype=ep.FP8, hidden=hidden)
+    head = row(16 + 16 + 4 * (hidden // 128)) - row(16 + 16)
+    assert bf16 - fp8 == rows * (row(2 * hidden) - row(hidden) - head), (bf16, fp8)
