@@ -71,6 +71,9 @@ def take(rows: Tensor, numbers: Tensor) -> Tensor:
 def blank(rows: Tensor, where: Tensor) -> Tensor:
     """Fill the rows that `where` [E] says with zeros, and return them."""
     plain = rows.view(torch.uint8) if rows.element_size() == 1 else rows
+    if not rows.is_cuda:  # there are few, and the CPU looks at each element of all
+        plain[where] = 0
+        return rows
     plain.masked_fill_(where.view((-1,) + (1,) * (rows.dim() - 1)), 0)
     return rows
 
@@ -95,6 +98,11 @@ def fold_choices(values: Tensor, rows: Tensor) -> Tensor:
 def fold(x: Tensor, rows: Tensor) -> Tensor:
     """Return [R, hidden] bfloat16: the expanded rows of each received one, added in FP32 in the
     order of the choices and rounded once."""
+    if not x.is_cuda and rows.numel():  # in one pass, which is many times as fast on the CPU
+        wide = torch.zeros((x.shape[0] + 1, x.shape[1]), dtype=torch.float32)
+        wide[:-1] = x
+        at = torch.where(rows >= 0, rows, torch.full_like(rows, x.shape[0])).long()
+        return torch.nn.functional.embedding_bag(at, wide, mode="sum").to(x.dtype)
     total = torch.zeros((rows.shape[0], x.shape[1]), dtype=torch.float32, device=x.device)
     for k in range(rows.shape[1] if x.shape[0] else 0):
         found = take(x, rows[:, k].clamp(min=0).long()).float()
