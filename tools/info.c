@@ -16,7 +16,7 @@
 #include <string.h>
 
 struct view {
-    bool settings, topo, nics, collectives, check, parsable, all;
+    bool settings, topo, nics, collectives, check, parsable, all, verbose;
     const char *topology; /* hwloc XML file, or NULL */
     const char *estimate; /* of which job, or NULL */
     const char *top;      /* process id of a PE, or NULL */
@@ -28,7 +28,8 @@ static void usage_print(void)
     puts(
         "Usage: warpshmem-info [options]\n"
         "Shows the settings of warpshmem, where each comes from, and what this machine offers.\n\n"
-        "  -s, --settings   settings (the default)\n"
+        "  -s, --settings   settings (the default), a line each\n"
+        "  -v, --verbose    with what each means, its default, and what it may be\n"
         "  -a, --all        internal settings too\n"
         "  -t, --topo       cores, NICs and GPUs\n"
         "  -n, --nics       the NICs that each PE of this host would use, and why\n"
@@ -46,17 +47,18 @@ static void usage_print(void)
         "  -V, --version    version");
 }
 
-static void print_setting(const struct wsh_env_row *row, int rc, bool parsable)
+static void print_setting(const struct wsh_env_row *row, int rc, const struct view *view)
 {
-    if (parsable)
+    bool given = strcmp(row->origin, "default");
+
+    if (view->parsable) {
         printf("setting:%s:%s:%s\n", row->name, row->value, rc ? "invalid" : row->origin);
-    else
-        printf("%-26s %s\n    default %s; %s%s\n    %s: %s\n", row->name,
-               *row->value ? row->value : "(empty)", *row->def ? row->def : "(empty)",
-               strcmp(row->origin, "default") ? "set by " : "value is the ", row->origin, row->kind,
-               row->help);
-    if (rc && !parsable)
-        printf("    NOT VALID: programs will refuse to start\n");
+        return;
+    }
+    printf("%-28s %-12s %s%s%s\n", row->name, *row->value ? row->value : "(empty)", given ? "set by " : "",
+           row->origin, rc ? ": NOT VALID, programs will refuse to start" : "");
+    if (view->verbose)
+        printf("    default %s\n    %s: %s\n", *row->def ? row->def : "(empty)", row->kind, row->help);
 }
 
 static int show_settings(const struct view *view)
@@ -69,7 +71,7 @@ static int show_settings(const struct view *view)
 
         bad |= rc != 0;
         if (view->all || !row.internal)
-            print_setting(&row, rc, view->parsable);
+            print_setting(&row, rc, view);
     }
     return bad;
 }
@@ -196,7 +198,8 @@ static const struct option options[] = {
     {"collectives", no_argument, NULL, 'C'},    {"check", no_argument, NULL, 'c'},
     {"parsable", no_argument, NULL, 'p'},       {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},        {"pes", required_argument, NULL, 'N'},
-    {"topology", required_argument, NULL, 'X'}, {"estimate", required_argument, NULL, 'e'},
+    {"verbose", no_argument, NULL, 'v'},        {"topology", required_argument, NULL, 'X'},
+    {"estimate", required_argument, NULL, 'e'},
     {"top", required_argument, NULL, 'T'},      {NULL, 0, NULL, 0},
 };
 
@@ -215,7 +218,7 @@ static int read_pes(const char *text, int *pes)
 /* 0 = go on; otherwise exit status + 1. */
 static int read_options(int argc, char **argv, struct view *view)
 {
-    for (int c; (c = getopt_long(argc, argv, "satnCce:T:phV", options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "satnCce:T:phvV", options, NULL)) != -1;) {
         switch (c) {
         case 's': view->settings = true; break;
         case 'a': view->settings = view->all = true; break;
@@ -227,6 +230,7 @@ static int read_options(int argc, char **argv, struct view *view)
         case 'T': view->top = optarg; break;
         case 'c': view->check = true; break;
         case 'p': view->parsable = true; break;
+        case 'v': view->verbose = true; break;
         case 'V': puts("warpshmem " WSH_PACKAGE_VERSION ", OpenSHMEM 1.6"); return 1;
         case 'h': usage_print(); return 1;
         case 'N':

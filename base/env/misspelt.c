@@ -11,9 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of the compiler wrappers, which read them, and of users' own scripts, for folders. */
-static const char *const others[] = {"SHMEM_CC",   "SHMEM_CXX",  "SHMEM_NVCC", "SHMEM_HOME", "SHMEM_DIR",
-                                     "SHMEM_ROOT", "SHMEM_PATH", "SHMEM_INC",  "SHMEM_LIB"};
+/* Of the compiler wrappers, which read them, of oshrun for scripts, and of users' own scripts, for folders. */
+static const char *const others[] = {"SHMEM_CC",      "SHMEM_CXX",  "SHMEM_NVCC", "SHMEM_PE",
+                                     "SHMEM_HOST_PE", "SHMEM_HOME", "SHMEM_DIR",  "SHMEM_ROOT",
+                                     "SHMEM_PATH",    "SHMEM_INC",  "SHMEM_LIB"};
 
 static bool name_is_other(const char *name, size_t len)
 {

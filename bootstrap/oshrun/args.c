@@ -31,6 +31,11 @@ const char wsh_args_help[] =
     "  --nodes-emulated N      spread the PEs over N emulated hosts of this machine\n"
     "  --emulate-efa[=PROFILE] give the PEs an emulated EFA device to talk through, with the NICs of a\n"
     "                          PE of PROFILE: " WSH_EMULATE_PROFILES " (default " WSH_EMULATE_DEFAULT ")\n"
+    "  --gdb[=PE]              at a terminal: gdb of that PE (default 0), to type in; else every PE, or "
+    "that\n"
+    "                          one, runs under gdb, which prints the stacks where it crashes\n"
+    "  --wrap CMD              put CMD before the program, as in --wrap 'valgrind "
+    "--log-file=vg.%q{SHMEM_PE}'\n"
     "  --kill-wait SECONDS     kill PEs that still run so long after a SIGTERM was passed on (default 30)\n"
     "  --on-pe-failure HOW     what the failure of a PE means for the others: abort (default) or continue\n"
     "  --top                   show what the PEs do: whom each waits for, rates, every second on a\n"
@@ -59,6 +64,8 @@ enum option {
     OPT_TRACE,
     OPT_NODES,
     OPT_EMULATE,
+    OPT_GDB,
+    OPT_WRAP,
     OPT_KILL_WAIT,
     OPT_SURVIVE,
     OPT_TOP,
@@ -92,6 +99,8 @@ static const struct {
     {"--trace", OPT_TRACE, "trace.json"},
     {"--nodes-emulated", OPT_NODES, "2"},
     {"--emulate-efa", OPT_EMULATE, "p5", true},
+    {"--gdb", OPT_GDB, "2", true},
+    {"--wrap", OPT_WRAP, "valgrind"},
     {"--kill-wait", OPT_KILL_WAIT, "30"},
     {"--on-pe-failure", OPT_SURVIVE, "continue"},
     {"--top", OPT_TOP, NULL},
@@ -186,6 +195,19 @@ static int profile_parse(struct wsh_args *args, const char *text)
     return OSHRUN_USAGE;
 }
 
+static int gdb_parse(struct wsh_args *args, const char *text)
+{
+    char *end;
+    long pe = text ? strtol(text, &end, 10) : -1;
+
+    args->gdb = true;
+    args->gdb_pe = (int)pe;
+    if (!text || (end != text && !*end && pe >= 0 && pe < WSH_OSHRUN_MAX_PES))
+        return 0;
+    wsh_say("--gdb=%s: must be the number of a PE, for example --gdb=2", text);
+    return OSHRUN_USAGE;
+}
+
 static int export_add(struct wsh_args *args, char *text)
 {
     size_t n = 0;
@@ -228,6 +250,8 @@ static int option_apply(struct wsh_args *args, size_t i, char *value)
         args->nodes_given = true;
         return count_parse(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->nodes_emulated);
     case OPT_EMULATE: return profile_parse(args, value);
+    case OPT_GDB: return gdb_parse(args, value);
+    case OPT_WRAP: args->wrap = value; break;
     case OPT_KILL_WAIT: return kill_wait_parse(args, value);
     case OPT_SURVIVE: return survive_parse(args, value);
     case OPT_TOP: args->top = true; break;
@@ -276,6 +300,11 @@ static char *number_attached(char *word)
     return word[1] == 'n' && word[len] && !word[len + strspn(word + len, "0123456789")] ? word + len : NULL;
 }
 
+static bool is_number(const char *word)
+{
+    return word && *word && !word[strspn(word, "0123456789")];
+}
+
 /* One option and its value; *at moves to the next word. */
 static int option_parse(struct wsh_args *args, char **argv, int *at)
 {
@@ -291,6 +320,8 @@ static int option_parse(struct wsh_args *args, char **argv, int *at)
         wsh_say("%s takes no value; write %s alone", options[i].name, options[i].name);
         return OSHRUN_USAGE;
     }
+    if (!value && options[i].option == OPT_GDB && is_number(argv[*at]))
+        value = argv[(*at)++];
     if (!value && needs_value)
         value = argv[*at] ? argv[(*at)++] : NULL;
     if (needs_value && (!value || !*value)) {
@@ -298,6 +329,19 @@ static int option_parse(struct wsh_args *args, char **argv, int *at)
         return OSHRUN_USAGE;
     }
     return option_apply(args, i, value);
+}
+
+static int before_check(const struct wsh_args *args)
+{
+    if (args->gdb && args->wrap) {
+        wsh_say("--gdb and --wrap exclude each other; give one of them");
+        return OSHRUN_USAGE;
+    }
+    if (args->n_pes && args->gdb_pe >= args->n_pes) {
+        wsh_say("--gdb=%d: there is no such PE; give one from 0 to %d", args->gdb_pe, args->n_pes - 1);
+        return OSHRUN_USAGE;
+    }
+    return 0;
 }
 
 static int args_check(const struct wsh_args *args)
@@ -329,7 +373,7 @@ static int args_check(const struct wsh_args *args)
                 args->nodes_emulated, args->n_pes);
         return OSHRUN_USAGE;
     }
-    return 0;
+    return before_check(args);
 }
 
 int wsh_args_parse(struct wsh_args *args, int argc, char **argv)
@@ -337,6 +381,7 @@ int wsh_args_parse(struct wsh_args *args, int argc, char **argv)
     int at = 1;
 
     *args = (struct wsh_args){.nodes_emulated = 1,
+                              .gdb_pe = -1,
                               .kill_wait = WSH_OSHRUN_KILL_WAIT,
                               .exports = calloc((size_t)argc + 1, sizeof(char *))};
     if (!args->exports) {

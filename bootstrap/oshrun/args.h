@@ -26,6 +26,9 @@ struct wsh_args {
     const char *emulate;         /* profile of the emulated EFA device, or NULL */
     bool nvtx;                   /* --nvtx */
     const char *trace;           /* --trace or NULL */
+    const char *wrap;            /* --wrap or NULL */
+    bool gdb;                    /* --gdb */
+    int gdb_pe;                  /* its PE; -1: not named */
     const char *hosts, *hostfile;
     char **exports; /* NULL-terminated: "VAR" or "VAR=value", in order */
     char **program; /* NULL-terminated argv of the program */

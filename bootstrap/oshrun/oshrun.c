@@ -6,6 +6,7 @@
 #include "bootstrap/oshrun/server/missing_pes.h"
 #include "bootstrap/oshrun/args.h"
 #include "bootstrap/oshrun/cleanup.h"
+#include "bootstrap/oshrun/command.h"
 #include "bootstrap/oshrun/launchers/delegate.h"
 #include "bootstrap/oshrun/environ.h"
 #include "bootstrap/oshrun/files.h"
@@ -29,7 +30,8 @@
 
 struct launch {
     const struct wsh_args *args;
-    char *path, *tmpdir;
+    struct wsh_command command;
+    char *tmpdir;
     char *file; /* of addresses (bootstrap/blob/blob_file.h), or NULL */
     cpu_set_t *cpus;
     sigset_t mask; /* as oshrun was started */
@@ -100,7 +102,7 @@ static bool is_word(const char *text, const char *word)
 static int launch_open(struct launch *launch)
 {
     const struct wsh_args *args = launch->args;
-    int rc = wsh_program_find(args->program[0], &launch->path);
+    int rc = wsh_command_open(&launch->command, args);
 
     if (rc)
         return rc;
@@ -128,9 +130,20 @@ static int launch_open(struct launch *launch)
         return OSHRUN_FAILED;
     if (!args->survive_given)
         launch->reap.survive = is_word(wsh_env_foreign("SHMEM_ON_PE_FAILURE"), "continue");
+    launch->reap.at_terminal = wsh_command_terminal(&launch->command);
     if (launch->file)
         wsh_reap_notes(&launch->reap, launch->file);
     return 0;
+}
+
+/* For scripts and names of files. */
+static int environ_number(int pe, const struct wsh_args *args, char ***env)
+{
+    long nodes = args->nodes_emulated, node = wsh_node_of(pe, args->n_pes, args->nodes_emulated);
+    long first = (node * args->n_pes + nodes - 1) / nodes;
+    int rc = wsh_environ_set_int(env, "SHMEM_PE", pe);
+
+    return rc ? rc : wsh_environ_set_int(env, "SHMEM_HOST_PE", pe - first);
 }
 
 static char **pe_environ(const struct launch *launch, int pe)
@@ -139,6 +152,10 @@ static char **pe_environ(const struct launch *launch, int pe)
     char **env = wsh_environ_copy();
     int rc = env ? wsh_environ_set_int(&env, "SHMEM_OSHRUN_PID", getpid()) : -ENOMEM;
 
+    if (!rc)
+        rc = environ_number(pe, args, &env);
+    if (!rc && launch->reap.at_terminal >= 0 && !wsh_env_foreign("SHMEM_HANG_SECONDS"))
+        rc = wsh_environ_set(&env, "SHMEM_HANG_SECONDS", "0"); /* whoever debugs takes time */
     if (!rc && args->nodes_given)
         rc = wsh_environ_set_int(&env, "SHMEM_NODE_EMULATED",
                                  wsh_node_of(pe, args->n_pes, args->nodes_emulated));
@@ -164,9 +181,11 @@ static char **pe_environ(const struct launch *launch, int pe)
 
 static int pe_open_streams(struct launch *launch, int pe, int std[3])
 {
-    int rc;
+    int typed = wsh_command_terminal(&launch->command), rc;
 
-    if (pe) {
+    if (pe == typed)
+        return wsh_command_streams(std);
+    if (pe || typed >= 0) {
         std[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
         rc = std[0] < 0 ? -errno : 0;
         if (rc)
@@ -180,10 +199,9 @@ static int pe_open_streams(struct launch *launch, int pe, int std[3])
 static int pe_start(struct launch *launch, int pe)
 {
     struct wsh_spawn how = {
-        .path = launch->path,
-        .argv = launch->args->program,
         .env = pe_environ(launch, pe),
         .pe = pe,
+        .terminal = pe == wsh_command_terminal(&launch->command),
         .std = {-1, -1, -1},
         .guardian_fd = launch->guardian.fd,
         .event_fd = launch->event_fds[1],
@@ -193,6 +211,7 @@ static int pe_start(struct launch *launch, int pe)
     };
     pid_t pid = 0;
 
+    how.path = wsh_command_of(&launch->command, pe, &how.argv);
     if (how.env && !pe_open_streams(launch, pe, how.std))
         pid = wsh_spawn(&how);
     for (int fd = 0; fd < 3; fd++)
@@ -346,7 +365,7 @@ static int launch_close(struct launch *launch)
     wsh_top_close(&launch->top);
     wsh_pollset_free(&launch->set);
     free(launch->cpus);
-    free(launch->path);
+    wsh_command_close(&launch->command);
     free(launch->tmpdir);
     free(launch->file);
     return rc;

@@ -41,6 +41,7 @@ int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool serve
                               .initialized = !served,
                               .notes = -1,
                               .crashed = -1,
+                              .at_terminal = -1,
                               .kill_wait = args->kill_wait,
                               .survive = args->survive,
                               .pes = calloc((size_t)args->n_pes, sizeof *reap->pes)};
@@ -362,7 +363,14 @@ static void pes_signal(const struct wsh_reap *reap, int sig)
 {
     for (int i = 0; i < reap->n_pes; i++)
         if (reap->pes[i].pid > 0)
-            kill(-reap->pes[i].pid, sig);
+            kill(i == reap->at_terminal ? reap->pes[i].pid : -reap->pes[i].pid, sig);
+}
+
+/* From the keys of a terminal where gdb runs, which has got it too. */
+static bool is_for_gdb(const struct wsh_reap *reap, int sig)
+{
+    return reap->at_terminal >= 0 && reap->pes[reap->at_terminal].running &&
+           (sig == SIGINT || sig == SIGQUIT);
 }
 
 void wsh_reap_end(struct wsh_reap *reap, int code)
@@ -387,6 +395,8 @@ void wsh_reap_signal(struct wsh_reap *reap, int sig)
 {
     bool final = sig == SIGINT || sig == SIGTERM;
 
+    if (is_for_gdb(reap, sig))
+        return;
     if (final && reap->asked_at && wsh_now() - reap->asked_at > TWICE) {
         wsh_say("second signal %d (%s); killing all PEs", sig, strsignal(sig));
         if (!reap->ending)

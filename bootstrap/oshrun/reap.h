@@ -33,7 +33,8 @@ struct wsh_reap {
     int n_failed;     /* PEs that have failed so */
     int failed_code;  /* exit status that the first of them gives, if nobody survives */
     const char *file; /* of the notes, its path, or NULL; beside it a PE that crashes notes where */
-    int crashed;      /* the PE whose crash is to be told of at the end, -1: none */
+    int at_terminal; /* the PE that is in oshrun's own process group, -1: none; its gdb takes what is typed */
+    int crashed;     /* the PE whose crash is to be told of at the end, -1: none */
     char host[256];
     int code;        /* exit status of oshrun */
     bool ending;     /* SIGTERM was sent */

@@ -214,7 +214,8 @@ static void pe_exec(const struct wsh_spawn *how, pid_t oshrun)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != oshrun)
         _exit(OSHRUN_FAILED);
-    setpgid(0, 0);
+    if (!how->terminal)
+        setpgid(0, 0);
     wsh_guardian_send(how->guardian_fd, getpid());
     for (int fd = 0; fd < 3; fd++)
         dup2(how->std[fd], fd);
@@ -236,6 +237,7 @@ pid_t wsh_spawn(const struct wsh_spawn *how)
         pe_exec(how, oshrun);
     if (pid < 0)
         return -errno;
-    setpgid(pid, pid); /* both sides, so that neither has to wait for the other */
+    if (!how->terminal)
+        setpgid(pid, pid); /* both sides, so that neither has to wait for the other */
     return pid;
 }

@@ -34,6 +34,7 @@ struct wsh_spawn {
     const char *path;
     char **argv, **env;
     int pe;
+    bool terminal;         /* stays in oshrun's process group, which has the terminal */
     int std[3];            /* its standard input, output and error; close-on-exec here */
     int guardian_fd;       /* receives the new process group */
     int event_fd;          /* WSH_EVENT_EXEC_FAILED goes there */
@@ -43,8 +44,9 @@ struct wsh_spawn {
 };
 
 /*
- * Starts one process as leader of a process group of its own; it dies with oshrun. Its pid, or -errno (no line). A
- * program that cannot be executed is reported by an event, and the process ends with OSHRUN_CANNOT_RUN.
+ * Starts one process as leader of a process group of its own (unless `terminal`); it dies with oshrun. Its pid, or
+ * -errno (no line). A program that cannot be executed is reported by an event, and the process ends with
+ * OSHRUN_CANNOT_RUN.
  */
 pid_t wsh_spawn(const struct wsh_spawn *how);
 

@@ -31,14 +31,7 @@ static int open_settings(struct wsh_job *job)
 
     if (rc)
         return rc;
-    if (job->env.version || job->env.info)
-        wsh_log_print(stdout, "warpshmem %s, OpenSHMEM %d.%d\n", WSH_PACKAGE_VERSION, SHMEM_MAJOR_VERSION,
-                      SHMEM_MINOR_VERSION);
-    if (job->env.info)
-        wsh_env_print(stdout, false);
     rc = wsh_log_open(job->env.debug, job->env.debug_file);
-    if (!rc)
-        wsh_env_note();
     job->check = job->closer = wsh_log_check;
     wsh_job_mark(job, WSH_SPECIAL_CHECK, job->check);
     return rc;
@@ -73,14 +66,20 @@ static void on_job_lost(int status)
     _exit(status);
 }
 
-/* One PE says it, once. */
-static void warn_of_settings(void)
+/* PE 0 says it for all, and warnings once. */
+static void say_settings(const struct wsh_env *env)
 {
-    static bool said;
+    static bool warned;
 
-    if (!said)
+    if (env->version || env->info)
+        wsh_log_print(stdout, "warpshmem %s, OpenSHMEM %d.%d\n", WSH_PACKAGE_VERSION, SHMEM_MAJOR_VERSION,
+                      SHMEM_MINOR_VERSION);
+    if (env->info)
+        wsh_env_print(stdout, false);
+    wsh_env_note();
+    if (!warned)
         wsh_env_warn();
-    said = true;
+    warned = true;
 }
 
 static int open_boot(struct wsh_job *job)
@@ -97,7 +96,7 @@ static int open_boot(struct wsh_job *job)
     job->n_pes = job->boot.n_pes;
     wsh_log_set_pe(job->my_pe);
     if (job->my_pe == 0)
-        warn_of_settings();
+        say_settings(&job->env);
     return 0;
 }
 

@@ -123,12 +123,23 @@ static const char *reached_by(const struct wsh_job *job, int pe)
     return rmem->tp ? wsh_tp_label(rmem->tp) : NULL;
 }
 
-/* "PEs 0-15 by local, 16-31 by efa" */
+/* Its line is that of the first PE of this host: all here are reached the same way. */
+static bool is_like_first(const struct wsh_job *job)
+{
+    for (int pe = 0; pe < job->n_pes; pe++)
+        if (job->same_host[pe] && reached_by(job, pe) != reached_by(job, job->my_pe))
+            return false;
+    return job->local_rank != 0;
+}
+
+/* "PEs 0-15 by local, 16-31 by efa", once for each host */
 static void log_reached(const struct wsh_job *job)
 {
     char text[1024] = "";
     size_t used = 0;
 
+    if (is_like_first(job))
+        return;
     for (int pe = 0, end; pe < job->n_pes; pe = end) {
         const char *name = reached_by(job, pe);
 
@@ -164,7 +175,7 @@ static int fill_host(struct wsh_job *job, const struct wsh_peer_blob *peers)
     }
     if (!rc)
         log_reached(job);
-    if (!rc && job->routes.filled && others > 1)
+    if (!rc && job->routes.filled && others > 1 && !is_like_first(job))
         wsh_info(WSH_SUB_TRANSPORT, "%d more PEs of other hosts are reached from their first use on",
                  others - 1);
     job->mixed = !rc && has_mixed_paths(job);

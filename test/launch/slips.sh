@@ -56,8 +56,11 @@ says "SHMEM_NICS where no network is" 'PE 0 .*SHMEM_NICS has no effect in this j
 says "SHMEM_GDA=on where no network is" 'PE 0 .*SHMEM_GDA=on has no effect in this job: no PE is reached over a network' \
     env SHMEM_GDA=on "$oshrun" -n 2 "$tap_dir/slips"
 SHMEM_DEBUG=info,TRANSPORT run_job 30 "$oshrun" -n 4 --nodes-emulated 2 "$tap_dir/slips"
-tap_check "a line a PE says how the others are reached" test "$(grep -cE \
-    'PE [01] .*PEs are reached: 0-1 by local, 2-3 by [^,]*$|PE [23] .*PEs are reached: 0-1 by [^,]*, 2-3 by local$' "$err"):$(grep -c 'reached' "$err")" = 4:4
+tap_check "a line a host says how the PEs are reached" test "$(grep -cE \
+    'PE 0 .*PEs are reached: 0-1 by local, 2-3 by [^,]*$|PE 2 .*PEs are reached: 0-1 by [^,]*, 2-3 by local$' "$err"):$(grep -c 'reached' "$err")" = 2:2
+run_job 30 env SHMEM_INFO=1 NVSHMEM_DEBUG=info NVSHMEM_SYMMETRIC_SIZE=4m "$oshrun" -n 3 "$tap_dir/slips"
+tap_check "PE 0 alone prints settings, and by which names they are taken" test \
+    "$(grep -c '^SHMEM_SYMMETRIC_SIZE ' "$out"):$(grep -c ' is taken as SHMEM_SYMMETRIC_SIZE' "$err"):$(grep -c ' reached: 0-2 by local' "$err")" = 1:1:1
 printf '#include <shmem.h>\nint main() { return 0; }\n' >"$tap_dir/old.cc"
 if "$top_builddir/oshc++" -o "$tap_dir/old" "$tap_dir/old.cc" 2>/dev/null; then
     "$top_builddir/oshc++" -std=c++98 -o "$tap_dir/old" "$tap_dir/old.cc" 2>"$err"

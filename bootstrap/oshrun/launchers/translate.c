@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/launchers/translate.h"
 
+#include "bootstrap/oshrun/command.h"
 #include "bootstrap/oshrun/io.h"
 
 #include <stdarg.h>
@@ -237,6 +238,23 @@ static int open_mpi_translate(struct wsh_words *words, enum wsh_launcher launche
     return 0;
 }
 
+/* What stands before the program may be on the other hosts alone. */
+static int wrap_add(struct wsh_words *words, const char *wrap)
+{
+    char *script = wsh_wrap_script(wrap, true);
+
+    if (!script) {
+        wsh_say("out of memory");
+        return OSHRUN_FAILED;
+    }
+    word_add(words, "/bin/sh");
+    word_add(words, "-c");
+    word_add(words, "%s", script);
+    word_add(words, "oshrun");
+    free(script);
+    return 0;
+}
+
 int wsh_translate(enum wsh_launcher launcher, const char *path, const struct wsh_args *args,
                   const struct wsh_hosts *hosts, struct wsh_words *words)
 {
@@ -258,9 +276,17 @@ int wsh_translate(enum wsh_launcher launcher, const char *path, const struct wsh
         return option_refuse(launcher, "--kill-wait");
     if (args->survive)
         return option_refuse(launcher, "--on-pe-failure");
+    if (args->gdb) {
+        wsh_say(
+            "--gdb is for PEs that oshrun starts itself; write --wrap 'gdb -batch -ex run -ex bt --args', "
+            "or set OSHRUN_LAUNCHER=local to stay on this machine");
+        return OSHRUN_USAGE;
+    }
     word_add(words, "%s", path);
     rc = launcher == WSH_SRUN ? srun_translate(words, args, hosts)
                               : open_mpi_translate(words, launcher, args, hosts);
+    if (!rc && args->wrap)
+        rc = wrap_add(words, args->wrap);
     for (char **at = args->program; *at; at++)
         word_add(words, "%s", *at);
     return rc;
