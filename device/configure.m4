@@ -56,6 +56,9 @@ for wsh_arch in $wsh_archs; do
 done
 AC_SUBST([WSH_CUDA_CODES])
 AC_SUBST([WSH_CUDA_ARCHS], [$wsh_archs])
+WSH_BUILD_ARCHS=
+AS_IF([test -n "$NVCC" && test -n "$wsh_archs"], [WSH_BUILD_ARCHS=`echo sm_$wsh_archs | sed 's/  */,sm_/g'`])
+AC_SUBST([WSH_BUILD_ARCHS])
 wsh_bitcode_90=no
 for wsh_arch in $wsh_archs; do
     AS_CASE([$wsh_arch], [9*|1[[0-9]][[0-9]]*], [wsh_bitcode_90=yes])

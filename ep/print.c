@@ -70,7 +70,7 @@ const char *shmemx_ep_last_error(void)
 /* Any word of SHMEM_DEBUG but these says that information is wanted, as the library reads it. */
 static bool informs(void)
 {
-    const char *spec = secure_getenv("SHMEM_DEBUG");
+    const char *spec = shmemx_setting("SHMEM_DEBUG");
 
     while (spec && *spec) {
         size_t len = strcspn(spec, ",");

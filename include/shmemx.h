@@ -397,6 +397,13 @@ const char *shmemx_last_error(void);
 int shmemx_hold_errors(int hold);
 
 /*
+ * Return what a setting such as "SHMEM_DEBUG" is given by the environment, by any of its names, or by a file of
+ * settings; NULL where nothing does, and its default counts, or there is no such setting. Local; may be called at any
+ * time. For bindings and libraries that read settings themselves. The text is not to be changed or freed.
+ */
+const char *shmemx_setting(const char *name);
+
+/*
  * Count what this PE has given to the network since shmem_init. Local. *operations: writes, reads and messages, the
  * library's own too. *bytes: of all of them, with the heads of messages. Zeros on one host.
  * Deprecated: shmemx_stats.

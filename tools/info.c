@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* warpshmem-info: shows what the library would do on this machine: settings, machine parts, and checks. */
 #define _GNU_SOURCE
+#include "base/env/conf.h"
 #include "base/env/env.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "tools/info_check.h"
 #include "tools/info_coll.h"
 #include "tools/info_estimate.h"
+#include "tools/info_row.h"
 #include "tools/info_top.h"
+#include "tools/info_version.h"
 #include "topo/topo.h"
 
 #include <getopt.h>
@@ -16,7 +19,7 @@
 #include <string.h>
 
 struct view {
-    bool settings, topo, nics, collectives, check, parsable, all, verbose;
+    bool settings, topo, nics, collectives, check, parsable, json, all, verbose, version;
     const char *topology; /* hwloc XML file, or NULL */
     const char *estimate; /* of which job, or NULL */
     const char *top;      /* process id of a PE, or NULL */
@@ -43,8 +46,19 @@ static void usage_print(void)
         "  -T, --top PID    what the PEs of this host do whose job that process is in: whom each waits for,\n"
         "                   rates; every second on a terminal, else in a line every 10 seconds\n"
         "  -p, --parsable   key:value lines\n"
+        "  -j, --json       the same as one object of JSON\n"
         "  -h, --help       this text\n"
-        "  -V, --version    version");
+        "  -V, --version    version, commit, compiler, options of configure");
+}
+
+static void print_setting_row(const struct wsh_env_row *row, int rc, bool json)
+{
+    static const char *const names[] = {"name", "value", "origin", "#valid", "default", "kind", "meaning"};
+    const char *const values[] = {
+        row->name, row->value, rc && !json ? "invalid" : row->origin, rc ? "false" : "true", row->def,
+        row->kind, row->help};
+
+    wsh_info_row(stdout, "setting", json ? sizeof names / sizeof names[0] : 3, names, values);
 }
 
 static void print_setting(const struct wsh_env_row *row, int rc, const struct view *view)
@@ -52,7 +66,7 @@ static void print_setting(const struct wsh_env_row *row, int rc, const struct vi
     bool given = strcmp(row->origin, "default");
 
     if (view->parsable) {
-        printf("setting:%s:%s:%s\n", row->name, row->value, rc ? "invalid" : row->origin);
+        print_setting_row(row, rc, view->json);
         return;
     }
     printf("%-28s %-12s %s%s%s\n", row->name, *row->value ? row->value : "(empty)", given ? "set by " : "",
@@ -63,8 +77,10 @@ static void print_setting(const struct wsh_env_row *row, int rc, const struct vi
 
 static int show_settings(const struct view *view)
 {
-    int bad = 0;
+    int bad = wsh_conf_fault() != NULL;
 
+    if (bad)
+        fprintf(stderr, "warpshmem-info: %s\n", wsh_conf_fault());
     for (size_t i = 0; i < wsh_env_count(); i++) {
         struct wsh_env_row row;
         int rc = wsh_env_describe(i, &row);
@@ -76,11 +92,41 @@ static int show_settings(const struct view *view)
     return bad;
 }
 
+/* A number as text, which lasts for the next three calls too. */
+static const char *number(long n)
+{
+    static char texts[4][24];
+    static unsigned at;
+    char *text = texts[at++ % 4];
+
+    snprintf(text, sizeof texts[0], "%ld", n);
+    return text;
+}
+
 static void print_devs(const char *what, const struct wsh_topo_dev *dev, int n, bool parsable)
 {
+    static const char *const names[] = {"#number", "name", "pci", "#numa_node"};
+
     for (int i = 0; i < n; i++)
-        printf(parsable ? "%s:%d:%s:%s:%d\n" : "%s %-2d %-16s %s NUMA node %d\n", what, i, dev[i].name,
-               dev[i].pci, dev[i].location.numa);
+        if (parsable)
+            wsh_info_row(
+                stdout, what, 4, names,
+                (const char *const[]){number(i), dev[i].name, dev[i].pci, number(dev[i].location.numa)});
+        else
+            printf("%s %-2d %-16s %s NUMA node %d\n", what, i, dev[i].name, dev[i].pci, dev[i].location.numa);
+}
+
+static void print_machine(const struct wsh_topo *topo, bool parsable)
+{
+    static const char *const names[] = {"#packages", "#cores", "#hardware_threads", "#numa_nodes"};
+
+    if (parsable)
+        wsh_info_row(stdout, "machine", 4, names,
+                     (const char *const[]){number(topo->packages), number(topo->cores), number(topo->pus),
+                                           number(topo->numa_nodes)});
+    else
+        printf("%d package(s), %d core(s), %d hardware thread(s), %d NUMA node(s)\n", topo->packages,
+               topo->cores, topo->pus, topo->numa_nodes);
 }
 
 static int topology_load(const struct view *view, struct wsh_env *env, struct wsh_topo *topo)
@@ -100,9 +146,7 @@ static int show_topo(const struct view *view)
 
     if (topology_load(view, &env, &topo))
         return 1;
-    printf(view->parsable ? "machine:%d:%d:%d:%d\n"
-                          : "%d package(s), %d core(s), %d hardware thread(s), %d NUMA node(s)\n",
-           topo.packages, topo.cores, topo.pus, topo.numa_nodes);
+    print_machine(&topo, view->parsable);
     print_devs("nic", topo.nic, topo.n_nics, view->parsable);
     print_devs("gpu", topo.gpu, topo.n_gpus, view->parsable);
     if (!topo.n_nics && !view->parsable)
@@ -113,16 +157,19 @@ static int show_topo(const struct view *view)
 /* map:PE:GPU:NICs:distances, the two lists in the order of the rails; the GPU is its number, or -. */
 static void print_map_line(int pe, const struct wsh_topo *topo, const struct wsh_topo_rails *rails)
 {
-    char gpu[16] = "-";
+    static const char *const names[] = {"#pe", "#gpu", "[nics", "[distances"};
+    char nics[WSH_TOPO_RAILS * 80] = "", distances[WSH_TOPO_RAILS * 80] = "";
 
-    if (rails->gpu >= 0)
-        snprintf(gpu, sizeof gpu, "%d", rails->gpu);
-    printf("map:%d:%s:", pe, gpu);
-    for (int i = 0; i < rails->n; i++)
-        printf("%s%s", i ? "," : "", topo->nic[rails->rail[i].nic].name);
-    for (int i = 0; i < rails->n; i++)
-        printf("%s%s", i ? "," : ":", wsh_topo_distance_word(rails->rail[i].distance));
-    puts(rails->n ? "" : ":");
+    for (int i = 0; i < rails->n; i++) {
+        size_t used = strlen(nics), far = strlen(distances);
+
+        snprintf(nics + used, sizeof nics - used, "%s%s", i ? "," : "", topo->nic[rails->rail[i].nic].name);
+        snprintf(distances + far, sizeof distances - far, "%s%s", i ? "," : "",
+                 wsh_topo_distance_word(rails->rail[i].distance));
+    }
+    wsh_info_row(
+        stdout, "map", 4, names,
+        (const char *const[]){number(pe), rails->gpu >= 0 ? number(rails->gpu) : "-", nics, distances});
 }
 
 static void print_map_rows(int pe, const struct wsh_topo *topo, const struct wsh_topo_rails *rails)
@@ -196,29 +243,49 @@ static const struct option options[] = {
     {"settings", no_argument, NULL, 's'},       {"all", no_argument, NULL, 'a'},
     {"topo", no_argument, NULL, 't'},           {"nics", no_argument, NULL, 'n'},
     {"collectives", no_argument, NULL, 'C'},    {"check", no_argument, NULL, 'c'},
-    {"parsable", no_argument, NULL, 'p'},       {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},        {"pes", required_argument, NULL, 'N'},
-    {"verbose", no_argument, NULL, 'v'},        {"topology", required_argument, NULL, 'X'},
-    {"estimate", required_argument, NULL, 'e'},
+    {"parsable", no_argument, NULL, 'p'},       {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},           {"version", no_argument, NULL, 'V'},
+    {"pes", required_argument, NULL, 'N'},      {"json", no_argument, NULL, 'j'},
+    {"topology", required_argument, NULL, 'X'}, {"estimate", required_argument, NULL, 'e'},
     {"top", required_argument, NULL, 'T'},      {NULL, 0, NULL, 0},
 };
 
-static int read_pes(const char *text, int *pes)
+static int read_number(const char *option, const char *text, long most, long *number)
 {
     char *end;
     long n = strtol(text, &end, 10);
 
-    *pes = (int)n;
-    if (*text && !*end && n >= 1 && n <= 4096)
+    *number = n;
+    if (*text && !*end && n >= 1 && n <= most)
         return 0;
-    fprintf(stderr, "warpshmem-info: --pes '%s': write a whole number from 1 to 4096\n", text);
+    fprintf(stderr, "warpshmem-info: %s '%s': write a whole number from 1 to %ld\n", option, text, most);
+    return 3;
+}
+
+static int read_pes(const char *text, struct view *view)
+{
+    long n;
+    int rc = read_number("--pes", text, 4096, &n);
+
+    view->nics = true;
+    view->pes = (int)n;
+    return rc;
+}
+
+static int read_rest(int argc, char **argv)
+{
+    if (optind >= argc)
+        return 0;
+    fprintf(stderr, "warpshmem-info: unexpected argument '%s'; see warpshmem-info --help\n", argv[optind]);
     return 3;
 }
 
 /* 0 = go on; otherwise exit status + 1. */
 static int read_options(int argc, char **argv, struct view *view)
 {
-    for (int c; (c = getopt_long(argc, argv, "satnCce:T:phvV", options, NULL)) != -1;) {
+    int rc = 0;
+
+    for (int c; !rc && (c = getopt_long(argc, argv, "satnCce:T:pjhvV", options, NULL)) != -1;) {
         switch (c) {
         case 's': view->settings = true; break;
         case 'a': view->settings = view->all = true; break;
@@ -231,22 +298,36 @@ static int read_options(int argc, char **argv, struct view *view)
         case 'c': view->check = true; break;
         case 'p': view->parsable = true; break;
         case 'v': view->verbose = true; break;
-        case 'V': puts("warpshmem " WSH_PACKAGE_VERSION ", OpenSHMEM 1.6"); return 1;
+        case 'j': view->json = view->parsable = true; break;
+        case 'V': view->version = true; break;
         case 'h': usage_print(); return 1;
-        case 'N':
-            view->nics = true;
-            if (read_pes(optarg, &view->pes))
-                return 3;
-            break;
+        case 'N': rc = read_pes(optarg, view); break;
         default: fprintf(stderr, "warpshmem-info: see warpshmem-info --help\n"); return 3;
         }
     }
-    if (optind < argc) {
-        fprintf(stderr, "warpshmem-info: unexpected argument '%s'; see warpshmem-info --help\n",
-                argv[optind]);
-        return 3;
-    }
-    return 0;
+    return rc ? rc : read_rest(argc, argv);
+}
+
+static int show(const struct view *view)
+{
+    int rc = 0;
+
+    if (view->version || view->json)
+        wsh_info_version(view->parsable);
+    if (view->topo)
+        rc |= show_topo(view);
+    if (view->nics)
+        rc |= show_nics(view);
+    if (view->collectives)
+        rc |= show_collectives(view);
+    if (view->estimate)
+        rc |= wsh_info_estimate(view->estimate, view->parsable);
+    if (view->check)
+        rc |= wsh_info_checks(view->parsable);
+    if (view->settings || (!view->topo && !view->nics && !view->collectives && !view->check &&
+                           !view->estimate && !view->version))
+        rc |= show_settings(view);
+    return rc;
 }
 
 int main(int argc, char **argv)
@@ -258,17 +339,10 @@ int main(int argc, char **argv)
         return rc - 1;
     if (view.top)
         return wsh_info_top(view.top);
-    if (view.topo)
-        rc |= show_topo(&view);
-    if (view.nics)
-        rc |= show_nics(&view);
-    if (view.collectives)
-        rc |= show_collectives(&view);
-    if (view.estimate)
-        rc |= wsh_info_estimate(view.estimate, view.parsable);
-    if (view.check)
-        rc |= wsh_info_checks(view.parsable);
-    if (view.settings || (!view.topo && !view.nics && !view.collectives && !view.check && !view.estimate))
-        rc |= show_settings(&view);
+    if (view.json)
+        wsh_info_json_begin(stdout);
+    rc = show(&view);
+    if (view.json)
+        wsh_info_json_end(stdout);
     return rc;
 }

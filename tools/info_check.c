@@ -158,13 +158,17 @@ static void gda_print(void *info, const char *name, int kind, const char *text)
 
 static void note_misspelt(const struct wsh_info *info)
 {
-    const char *name, *meant;
+    struct wsh_misspelt found;
+    char where[300] = "";
     size_t at = 0;
-    int length;
 
-    while ((name = wsh_env_misspelt(&at, &length, &meant)))
-        wsh_info_line(info, "misspelt", WSH_INFO_NOTE, "%.*s is no setting and is not read%s%s%s", length,
-                      name, meant ? "; is it " : "", meant ? meant : "", meant ? "?" : "");
+    while (wsh_env_misspelt(&at, &found)) {
+        if (found.path)
+            snprintf(where, sizeof where, "%s:%d: ", found.path, found.number);
+        wsh_info_line(info, "misspelt", WSH_INFO_NOTE, "%s%.*s is no setting and is not read%s%s%s", where,
+                      found.length, found.name, found.meant ? "; is it " : "", found.meant ? found.meant : "",
+                      found.meant ? "?" : "");
+    }
 }
 
 int wsh_info_checks(bool parsable)

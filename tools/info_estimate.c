@@ -2,6 +2,7 @@
 /* Prints what a PE takes beside its heap, by the very structs and rules by which the library makes them. */
 #include "tools/info_estimate.h"
 
+#include "tools/info_row.h"
 #include "runtime/gpu/memory_estimate.h"
 #include "transports/efa/wire/sizes.h"
 
@@ -76,11 +77,22 @@ static int read_items(const char *text)
 static size_t total;
 static bool lines;
 
+static void print_line(const char *name, double bytes, const char *law)
+{
+    static const char *const names[] = {"part", "#bytes", "grows_with"};
+    char number[32];
+
+    snprintf(number, sizeof number, "%.0f", bytes);
+    wsh_info_row(stdout, "estimate", 3, names, (const char *const[]){name, number, law});
+}
+
 static void print_part(const char *name, const char *law, double bytes)
 {
     total += (size_t)bytes;
-    printf(lines ? "estimate:%s:%.0f:%s\n" : "%-26s %12.0f KiB  %s\n", name, lines ? bytes : bytes / 1024,
-           law);
+    if (lines)
+        print_line(name, bytes, law);
+    else
+        printf("%-26s %12.0f KiB  %s\n", name, bytes / 1024, law);
 }
 
 /*
@@ -116,8 +128,9 @@ static void print_parts(const struct wsh_tables_job *job)
 static void print_rest(const struct wsh_tables_job *job, double reserved)
 {
     if (lines) {
-        printf("estimate:sum:%zu:\nestimate:at start:%zu:given back\nestimate:reserved:%.0f:untouched\n",
-               total, wsh_tables_start(job), reserved);
+        print_line("sum", (double)total, "");
+        print_line("at start", (double)wsh_tables_start(job), "given back");
+        print_line("reserved", reserved, "untouched");
         return;
     }
     printf("%-26s %12zu KiB\n", "a PE, beside the heap", total / 1024);

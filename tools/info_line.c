@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "tools/info_line.h"
 
+#include "tools/info_row.h"
+
 #include <dirent.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -14,13 +16,17 @@ int wsh_info_line(const struct wsh_info *info, const char *name, enum wsh_info_k
                   ...)
 {
     static const char *const words[] = {"ok", "note", "FAIL"};
+    static const char *const names[] = {"name", "status", "text"};
     char text[1024];
     va_list args;
 
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    fprintf(info->out, info->parsable ? "check:%s:%s:%s\n" : "%-12s %-4s %s\n", name, words[kind], text);
+    if (info->parsable)
+        wsh_info_row(info->out, "check", 3, names, (const char *const[]){name, words[kind], text});
+    else
+        fprintf(info->out, "%-12s %-4s %s\n", name, words[kind], text);
     return kind == WSH_INFO_FAIL;
 }
 

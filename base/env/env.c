@@ -2,6 +2,7 @@
 /* Reads, checks and shows settings; the only file that reads the environment. */
 #include "base/env/env.h"
 
+#include "base/env/conf.h"
 #include "base/env/secure.h"
 #include "base/log.h"
 
@@ -51,26 +52,86 @@ static bool is_oshruns_number(const struct setting *row)
     return !strncmp(row->help, "internal", 8) && row->kind[0] == 'I';
 }
 
-/* The variable that sets `row` and its value; the default when none does. */
-static const char *find_value(const struct setting *row, char *origin, size_t size)
+/* The i-th name of a setting: its own, SMA_ for SHMEM_, then its aliases. False: it has no more. */
+static bool nth_name(const struct setting *row, int i, char *name, size_t size)
 {
-    const char *value = wsh_env_secure_value(row->name, is_oshruns_number(row));
+    const char *alias = row->aliases;
+    bool old = !strncmp(row->name, "SHMEM_", 6);
 
-    snprintf(origin, size, "%s", row->name);
-    if (!value && !strncmp(row->name, "SHMEM_", 6)) {
-        snprintf(origin, size, "SMA_%s", row->name + 6);
-        value = wsh_env_secure_value(origin, false);
+    if (i < 1 + old) {
+        snprintf(name, size, "%s%s", i ? "SMA_" : "", row->name + (i ? 6 : 0));
+        return true;
     }
-    for (const char *alias = row->aliases; !value && *alias; alias += *alias == ' ') {
+    for (i -= 1 + old; i && *alias; i--) {
+        alias += strcspn(alias, " ");
+        alias += *alias == ' ';
+    }
+    if (*alias)
+        snprintf(name, size, "%.*s", (int)strcspn(alias, " "), alias);
+    return *alias;
+}
+
+/* Where a setting has its value from. */
+struct found {
+    const char *text;
+    char name[64];                    /* the name by which it is set; "" for the default */
+    const struct wsh_conf_line *line; /* of a file; NULL: by the environment, or default */
+};
+
+/* Which of a setting's names that is, as nth_name counts; -1: none. */
+static int name_rank(const struct setting *row, const char *name)
+{
+    bool old = !strncmp(row->name, "SHMEM_", 6);
+    int rank = 1 + old;
+
+    if (!strcmp(name, row->name))
+        return 0;
+    if (old && !strncmp(name, "SMA_", 4) && !strcmp(name + 4, row->name + 6))
+        return 1;
+    for (const char *alias = row->aliases; *alias; alias += *alias == ' ', rank++) {
         size_t len = strcspn(alias, " ");
 
-        snprintf(origin, size, "%.*s", (int)len, alias);
-        value = wsh_env_secure_value(origin, false);
+        if (strlen(name) == len && !strncmp(name, alias, len))
+            return rank;
         alias += len;
     }
-    if (!value)
-        snprintf(origin, size, "default");
-    return value ? value : row->def;
+    return -1;
+}
+
+/* The first file that has the setting, in it the first of its names. */
+static void take_file(struct found *found, const struct setting *row)
+{
+    const struct wsh_conf_line *line;
+    int least = 0;
+
+    for (size_t i = 0; (line = wsh_conf_line(i)); i++) {
+        int rank = name_rank(row, line->name);
+
+        if (found->line && found->line->path != line->path)
+            break;
+        if (rank < 0 || (found->line && rank > least))
+            continue;
+        least = rank;
+        found->line = line;
+    }
+    if (!found->line)
+        return;
+    found->text = *found->line->value ? found->line->value : row->def;
+    snprintf(found->name, sizeof found->name, "%s", found->line->name);
+}
+
+/* The environment comes before files, and of these the user's before the site's. */
+static struct found find_value(const struct setting *row)
+{
+    struct found found = {0};
+
+    for (int i = 0; !found.text && nth_name(row, i, found.name, sizeof found.name); i++)
+        found.text = wsh_env_secure_value(found.name, !i && is_oshruns_number(row));
+    if (!found.text && strncmp(row->help, "internal", 8))
+        take_file(&found, row);
+    if (!found.text)
+        found = (struct found){.text = row->def};
+    return found;
 }
 
 int wsh_env_parse_size(const char *text, size_t *bytes)
@@ -236,14 +297,18 @@ static const char *setting_accepts(const struct setting *row, char *text, size_t
 
 static int load_row(const struct setting *row, struct wsh_env *env)
 {
-    char origin[64], words[128];
-    const char *text = find_value(row, origin, sizeof origin);
-    int rc = setting_parse(row, text, env);
+    struct found found = find_value(row);
+    int rc = setting_parse(row, found.text, env);
+    char words[128];
 
-    if (rc) {
-        wsh_error("%s='%s' is not valid; use %s", origin, text, setting_accepts(row, words, sizeof words));
+    if (rc && found.line)
+        wsh_error("%s:%d: %s='%s' is not valid; use %s", found.line->path, found.line->number, found.name,
+                  found.text, setting_accepts(row, words, sizeof words));
+    else if (rc)
+        wsh_error("%s='%s' is not valid; use %s", found.name, found.text,
+                  setting_accepts(row, words, sizeof words));
+    if (rc)
         setting_parse(row, row->def, env);
-    }
     return rc;
 }
 
@@ -253,30 +318,59 @@ int wsh_env_load(struct wsh_env *env)
 
     wsh_env_secure_clean();
     memset(env, 0, sizeof *env);
+    if (wsh_conf_fault()) {
+        wsh_error("%s", wsh_conf_fault());
+        rc = -EINVAL;
+    }
     for (size_t i = 0; i < wsh_env_count(); i++)
         if (load_row(&settings[i], env) && !rc)
             rc = -EINVAL;
     return rc;
 }
 
+static void origin_print(const struct found *found, char *text, size_t size)
+{
+    if (found->line)
+        snprintf(text, size, "%s:%d", found->line->path, found->line->number);
+    else
+        snprintf(text, size, "%s", *found->name ? found->name : "default");
+}
+
+void wsh_env_name(size_t i, struct wsh_env_row *row)
+{
+    *row = (struct wsh_env_row){.name = settings[i].name,
+                                .kind = settings[i].kind,
+                                .def = settings[i].def,
+                                .aliases = settings[i].aliases,
+                                .help = settings[i].help,
+                                .internal = !strncmp(settings[i].help, "internal", 8)};
+}
+
 int wsh_env_describe(size_t i, struct wsh_env_row *row)
 {
-    static _Thread_local char origin[64];
+    static _Thread_local char origin[WSH_CONF_PATH_MAX + 16];
+    struct found found = find_value(&settings[i]);
     struct wsh_env scratch;
-    const char *text;
 
-    memset(row, 0, sizeof *row);
-    row->name = settings[i].name;
-    row->kind = settings[i].kind;
-    row->def = settings[i].def;
-    row->aliases = settings[i].aliases;
-    row->help = settings[i].help;
-    row->internal = !strncmp(row->help, "internal", 8);
-    text = find_value(&settings[i], origin, sizeof origin);
+    wsh_env_name(i, row);
+    origin_print(&found, origin, sizeof origin);
     row->origin = origin;
+    snprintf(row->by, sizeof row->by, "%s", found.name);
     /* What is printed may be read by others. */
-    snprintf(row->value, sizeof row->value, "%s", *text && strstr(row->name, "_SECRET") ? "(set)" : text);
-    return setting_parse(&settings[i], text, &scratch);
+    snprintf(row->value, sizeof row->value, "%s",
+             *found.text && strstr(row->name, "_SECRET") ? "(set)" : found.text);
+    return setting_parse(&settings[i], found.text, &scratch);
+}
+
+const char *wsh_env_text(const char *name)
+{
+    for (size_t i = 0; i < wsh_env_count(); i++)
+        if (!strcmp(settings[i].name, name)) {
+            struct found found = find_value(&settings[i]);
+
+            return *found.name && (!found.line || *found.line->value) ? found.text : NULL;
+        }
+    return NULL;
 }
 
 void wsh_env_print(FILE *out, bool all)

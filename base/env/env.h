@@ -44,21 +44,28 @@ struct wsh_env {
 /* Origin of one setting, for display. */
 struct wsh_env_row {
     const char *name, *kind, *def, *aliases, *help;
-    const char *origin; /* name of the variable that set it, or "default" */
+    const char *origin; /* name of the variable that set it, FILE:LINE, or "default" */
+    char by[64];        /* the name by which it is set, "" for the default */
     char value[128];    /* the value in force, as text */
     bool internal;
 };
 
 /*
- * Reads all settings. SHMEM_x wins over SMA_x, which wins over aliases. In a program that has more rights than who
- * started it all have their defaults, and what leads other libraries leaves the environment. A value that does not
- * parse is reported in one line (name, value, what is accepted) and gives -EINVAL; *env then holds defaults for it.
+ * Reads all settings: of the environment, else of the files of settings (conf.h), else defaults. SHMEM_x wins over
+ * SMA_x, which wins over aliases. In a program that has more rights than who started it the site's file alone counts,
+ * and what leads other libraries leaves the environment. A value that does not parse is reported in one line (name,
+ * value, what is accepted), and so is a file that is refused; both give -EINVAL, and *env then holds defaults.
  */
 int wsh_env_load(struct wsh_env *env);
 
 size_t wsh_env_count(void);
-/* Describes row i < wsh_env_count() from the present environment. Returns 0 or -EINVAL as above, without a message. */
+/* Names row i, without value and origin. */
+void wsh_env_name(size_t i, struct wsh_env_row *row);
+/* Describes row i < wsh_env_count() as it is now. Returns 0 or -EINVAL as above, without a message. */
 int wsh_env_describe(size_t i, struct wsh_env_row *row);
+
+/* What environment or files give a setting, as text; NULL: nothing (its default counts), or there is none such. */
+const char *wsh_env_text(const char *name);
 
 /* Prints every setting, a line each, to `out`; with internal rows if `all`. */
 void wsh_env_print(FILE *out, bool all);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "base/env/misspelt.h"
 
+#include "base/env/conf.h"
 #include "base/env/env.h"
 #include "base/env/spell.h"
 
@@ -37,6 +38,8 @@ static void search_compare(struct search *search, const char *other, size_t len,
     char text[WSH_SPELL_LONGEST + 1];
     size_t distance;
 
+    if (len + search->least <= search->len || search->len + search->least <= len)
+        return; /* so many letters are another name */
     snprintf(text, sizeof text, "%.*s", (int)len, other);
     distance = wsh_spell_distance(search->name, search->len, text);
     search->known |= !distance;
@@ -51,7 +54,7 @@ static void search_settings(struct search *search)
     struct wsh_env_row row;
 
     for (size_t i = 0; i < wsh_env_count(); i++) {
-        wsh_env_describe(i, &row);
+        wsh_env_name(i, &row);
         search_compare(search, row.name, strlen(row.name), !row.internal);
         for (const char *alias = row.aliases; *alias;) {
             size_t len = strcspn(alias, " ");
@@ -64,23 +67,70 @@ static void search_settings(struct search *search)
         search_compare(search, wsh_env_not_needed(i), strlen(wsh_env_not_needed(i)), true);
 }
 
-const char *wsh_env_misspelt(size_t *at, int *length, const char **meant)
+/* Whether `name` is no setting; *meant is then the one that may be meant. */
+static bool is_none(const char *name, size_t len, const char **meant)
 {
     static _Thread_local struct search search;
 
+    search = (struct search){.name = name, .len = len, .least = 3};
+    search_settings(&search);
+    *meant = *search.meant ? search.meant : NULL;
+    return !search.known;
+}
+
+static bool find_in_environment(size_t *at, struct wsh_misspelt *found)
+{
     while (environ && environ[*at]) {
         const char *name = environ[(*at)++];
         size_t len = strcspn(name, "=");
         bool theirs = !strncmp(name, "NVSHMEM_", 8);
 
+        *found = (struct wsh_misspelt){.name = name, .length = (int)len};
         if ((strncmp(name, "SHMEM_", 6) && !theirs) || name_is_other(name, len))
             continue;
-        search = (struct search){.name = name, .len = len, .least = 3};
-        search_settings(&search);
-        *meant = *search.meant ? search.meant : NULL;
-        *length = (int)len;
-        if (!search.known && (*meant || !theirs))
-            return name;
+        if (is_none(name, len, &found->meant) && (found->meant || !theirs))
+            return true;
     }
-    return NULL;
+    return false;
+}
+
+static bool is_oshruns(const char *name)
+{
+    struct wsh_env_row row;
+
+    for (size_t i = 0; i < wsh_env_count(); i++) {
+        wsh_env_name(i, &row);
+        if (row.internal && !strcmp(row.name, name))
+            return true;
+    }
+    return false;
+}
+
+/* Every name: a file has settings alone, and none of oshrun's. SMA_ stands for SHMEM_. */
+static bool is_none_of_file(const char *name, const char **meant)
+{
+    char other[WSH_SPELL_LONGEST + 1];
+
+    if (!strncmp(name, "SMA_", 4))
+        snprintf(other, sizeof other, "SHMEM_%s", name + 4);
+    else
+        snprintf(other, sizeof other, "%s", name);
+    return is_none(other, strlen(other), meant) || is_oshruns(other);
+}
+
+bool wsh_env_misspelt(size_t *at, struct wsh_misspelt *found)
+{
+    const struct wsh_conf_line *line;
+    size_t n = 0;
+
+    while (environ && environ[n])
+        n++;
+    if (*at < n && find_in_environment(at, found))
+        return true;
+    while ((line = wsh_conf_line((*at)++ - n))) {
+        *found = (struct wsh_misspelt){line->name, (int)strlen(line->name), NULL, line->path, line->number};
+        if (is_none_of_file(line->name, &found->meant))
+            return true;
+    }
+    return false;
 }

@@ -2,10 +2,13 @@
 /* Says which settings are taken by another name, and why others of NVSHMEM's and libfabric's are not needed. */
 #include "base/env/env.h"
 
+#include "base/env/conf.h"
 #include "base/env/secure.h"
 #include "base/log.h"
 #include "base/env/misspelt.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -60,41 +63,56 @@ static void note_libfabric(void)
     }
 }
 
+static bool is_in_file(const char *name)
+{
+    const struct wsh_conf_line *line;
+
+    for (size_t i = 0; (line = wsh_conf_line(i)); i++)
+        if (!strcmp(line->name, name))
+            return true;
+    return false;
+}
+
 void wsh_env_note(void)
 {
     struct wsh_env_row row;
 
+    if (!wsh_log_on(WSH_LOG_INFO, WSH_SUB_INIT))
+        return;
     for (size_t i = 0; i < wsh_env_count(); i++) {
         wsh_env_describe(i, &row);
-        if (strcmp(row.origin, "default") && strcmp(row.origin, row.name))
-            wsh_info(WSH_SUB_INIT, "%s is taken as %s", row.origin, row.name);
+        if (*row.by && strcmp(row.by, row.name))
+            wsh_info(WSH_SUB_INIT, "%s is taken as %s", row.by, row.name);
     }
     for (size_t i = 0; i < sizeof not_needed / sizeof not_needed[0]; i++)
-        if (wsh_env_foreign(not_needed[i].name))
+        if (wsh_env_foreign(not_needed[i].name) || is_in_file(not_needed[i].name))
             wsh_info(WSH_SUB_INIT, "%s is not read: %s", not_needed[i].name, not_needed[i].why);
     note_libfabric();
 }
 
-static void warn_unknown(const char *name, int length, const char *meant)
+static void warn_unknown(const struct wsh_misspelt *it)
 {
-    if (meant)
-        wsh_warn("%.*s is no setting of this library and is not read; is it %s?", length, name, meant);
-    else
-        wsh_warn("%.*s is no setting of this library and is not read; warpshmem-info lists those that are",
-                 length, name);
+    char where[300] = "";
+
+    if (it->path)
+        snprintf(where, sizeof where, "%s:%d: ", it->path, it->number);
+    wsh_warn("%s%.*s is no setting of this library and is not read; %s%s%s", where, it->length, it->name,
+             it->meant ? "is it " : "warpshmem-info lists those that are", it->meant ? it->meant : "",
+             it->meant ? "?" : "");
 }
 
 void wsh_env_warn(void)
 {
-    const char *name, *meant, *ignored = wsh_env_secure_ignored();
+    const char *ignored = wsh_env_secure_ignored();
+    struct wsh_misspelt found;
     size_t at = 0;
-    int length;
 
     if (ignored)
         wsh_warn("%s and other settings in the environment do not count: this program has rights that who "
                  "starts it may "
-                 "not have (set-user-ID, set-group-ID or capabilities), and runs with defaults",
+                 "not have (set-user-ID, set-group-ID or capabilities), and runs with those of " WSH_CONF_SITE
+                 " and defaults",
                  ignored);
-    while (!ignored && (name = wsh_env_misspelt(&at, &length, &meant)))
-        warn_unknown(name, length, meant);
+    while (!ignored && wsh_env_misspelt(&at, &found))
+        warn_unknown(&found);
 }

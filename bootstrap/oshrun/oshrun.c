@@ -18,6 +18,7 @@
 #include "bootstrap/oshrun/spawn.h"
 #include "bootstrap/oshrun/top.h"
 #include "bootstrap/oshrun/trace.h"
+#include "base/env/conf.h"
 #include "base/env/env.h"
 #include "base/err.h"
 
@@ -63,7 +64,7 @@ static void std_open(void)
 /* A single PE needs no server: the library's `single` bootstrap does, unless the user asks for another one. */
 static bool server_is_needed(const struct launch *launch)
 {
-    return launch->args->n_pes > 1 || wsh_env_foreign("SHMEM_BOOTSTRAP");
+    return launch->args->n_pes > 1 || wsh_env_text("SHMEM_BOOTSTRAP");
 }
 
 /* The guardian first: it removes the folder whenever oshrun is killed. */
@@ -129,7 +130,7 @@ static int launch_open(struct launch *launch)
     if (server_open(launch) || (launch->serving && wsh_files_check(args->n_pes)))
         return OSHRUN_FAILED;
     if (!args->survive_given)
-        launch->reap.survive = is_word(wsh_env_foreign("SHMEM_ON_PE_FAILURE"), "continue");
+        launch->reap.survive = is_word(wsh_env_text("SHMEM_ON_PE_FAILURE"), "continue");
     launch->reap.at_terminal = wsh_command_terminal(&launch->command);
     if (launch->file)
         wsh_reap_notes(&launch->reap, launch->file);
@@ -154,7 +155,7 @@ static char **pe_environ(const struct launch *launch, int pe)
 
     if (!rc)
         rc = environ_number(pe, args, &env);
-    if (!rc && launch->reap.at_terminal >= 0 && !wsh_env_foreign("SHMEM_HANG_SECONDS"))
+    if (!rc && launch->reap.at_terminal >= 0 && !wsh_env_text("SHMEM_HANG_SECONDS"))
         rc = wsh_environ_set(&env, "SHMEM_HANG_SECONDS", "0"); /* whoever debugs takes time */
     if (!rc && args->nodes_given)
         rc = wsh_environ_set_int(&env, "SHMEM_NODE_EMULATED",
@@ -406,6 +407,10 @@ static int job_dispatch(const struct wsh_args *args)
     }
     if (args->verbose)
         wsh_say_verbose();
+    if (wsh_conf_fault()) {
+        wsh_say("%s", wsh_conf_fault());
+        return OSHRUN_USAGE;
+    }
     wsh_environ_keep_signals();
     rc = args->trace || args->nvtx ? wsh_trace_prepare(args) : 0;
     if (rc)

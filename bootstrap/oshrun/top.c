@@ -21,7 +21,7 @@
 int wsh_top_open(struct wsh_top *top, const struct wsh_args *args)
 {
     *top = (struct wsh_top){.fd = -1, .n_pes = args->n_pes, .shows = args->top};
-    if (!args->top && !wsh_env_foreign("SHMEM_METRICS_FILE"))
+    if (!args->top && !wsh_env_text("SHMEM_METRICS_FILE"))
         return 0;
     top->rows = calloc((size_t)args->n_pes, sizeof *top->rows);
     top->fd = top->rows ? wsh_stats_pages_make(args->n_pes, &top->pages) : -ENOMEM;

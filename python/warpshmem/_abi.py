@@ -41,6 +41,7 @@ CORE: Dict[str, str] = {
     "shmemx_init_attr": "i up",
     "shmemx_last_error": "s",
     "shmemx_hold_errors": "i i",
+    "shmemx_setting": "s s",
     # 9.3
     "shmem_malloc": "p z",
     "shmem_calloc": "p zz",

@@ -79,10 +79,21 @@ def _declare(library: ctypes.CDLL, table: Dict[str, str]) -> None:
         _prototype(library, name, signature, None)
 
 
+@functools.lru_cache(maxsize=None)
+def _of_file(name: str) -> bool:
+    """Say whether a file of settings gives a value. While core() declares routines."""
+    routine = getattr(_loaded[CORE], "shmemx_setting", None)
+    if routine is None:
+        return False
+    routine.restype, routine.argtypes = ctypes.c_char_p, [ctypes.c_char_p]
+    return bool(routine(name.encode()))
+
+
 def _traced(library: ctypes.CDLL, name: str) -> Optional[Any]:
     """Return the wrapper that notes the calls of a routine, where SHMEM_TRACE or SHMEM_NVTX asks."""
-    wanted = os.environ.get("SHMEM_TRACE") or os.environ.get("SHMEM_NVTX")
-    if not wanted or library is not _loaded.get(CORE):
+    if library is not _loaded.get(CORE):
+        return None
+    if not any(os.environ.get(one) or _of_file(one) for one in ("SHMEM_TRACE", "SHMEM_NVTX")):
         return None
     wrapper = getattr(_load(TRACE, ctypes.RTLD_LOCAL), name, None)
     if wrapper is not None:
@@ -112,6 +123,15 @@ def core() -> ctypes.CDLL:
     _declare(library, _abi.CORE)
     atexit.register(library.shmemx_hold_errors, 0)  # what nobody has asked for is printed
     return library
+
+
+def setting(name: str) -> str:
+    """Return the value that the environment or a file of settings gives a setting; "" where neither
+    does."""
+    value = os.environ.get(name)
+    if not value:
+        value = os.fsdecode(core().shmemx_setting(name.encode()) or b"")
+    return value
 
 
 _thread = threading.local()

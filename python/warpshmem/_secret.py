@@ -10,6 +10,7 @@ import os
 import stat
 from typing import Optional
 
+from . import _lib
 from .errors import WarpshmemError, refuse
 
 NAME = "SHMEM_BOOTSTRAP_UID_SECRET"
@@ -44,8 +45,8 @@ def read_own(path: str, what: str, sealed: bool = False) -> bytes:
 
 
 def word() -> Optional[bytes]:
-    """Return the word of the environment; None where none is set."""
-    text = os.environ.get(NAME, "")
+    """Return the word that is set; None where none is."""
+    text = _lib.setting(NAME)
     if not text:
         return None
     if text.startswith(FILE):

@@ -124,8 +124,8 @@ def get_unique_id() -> bytes:
 
 def _launched() -> bool:
     """Has a launcher with PMIx or PMI started this process?"""
-    return any(
-        name in os.environ for name in ("PMIX_NAMESPACE", "PMI_FD", "OSHRUN_PID", "SHMEM_BOOTSTRAP")
+    return any(name in os.environ for name in ("PMIX_NAMESPACE", "PMI_FD", "OSHRUN_PID")) or bool(
+        _lib.setting("SHMEM_BOOTSTRAP")
     )
 
 

@@ -9,7 +9,7 @@ import re
 import time
 from typing import Any, Callable, List, Optional, Tuple, Union
 
-from . import _secret
+from . import _lib, _secret
 from ._tcp_store import TCPStore, say, unprotected
 from .errors import WarpshmemError, refuse
 
@@ -21,7 +21,7 @@ _used: List[Union["FileStore", TCPStore]] = []  # those of this package that thi
 
 def _seconds() -> float:
     try:
-        return float(os.environ.get("SHMEM_BOOTSTRAP_UID_SECONDS", SECONDS))
+        return float(_lib.setting("SHMEM_BOOTSTRAP_UID_SECONDS") or SECONDS)
     except ValueError:
         return SECONDS
 

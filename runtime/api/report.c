@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The public routines that return what a PE has counted, by which a library adds to that and to reports of hangs, and
- * by which bindings learn of errors.
+ * by which bindings learn of errors and settings.
  */
 #include "runtime/wait/notes.h"
 
+#include "base/env/env.h"
 #include "base/log.h"
 #include "runtime/api/api.h"
 #include "runtime/stats/read.h"
@@ -40,6 +41,11 @@ int shmemx_hold_errors(int hold)
 const char *shmemx_last_error(void)
 {
     return wsh_log_last_error();
+}
+
+const char *shmemx_setting(const char *name)
+{
+    return name ? wsh_env_text(name) : NULL;
 }
 
 int shmemx_stats(shmemx_stats_t *out, size_t size)

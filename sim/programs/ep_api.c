@@ -5,6 +5,7 @@
  */
 #include "sim/sim.h"
 
+#include "base/env/env.h"
 #include "runtime/op/order.h"
 #include "runtime/op/signal.h"
 
@@ -256,6 +257,11 @@ int shmemx_hold_errors(int hold)
 {
     (void)hold;
     return 0;
+}
+
+const char *shmemx_setting(const char *name)
+{
+    return wsh_env_text(name);
 }
 
 void shmemx_stats_add(int count, uint64_t n)

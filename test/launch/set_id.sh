@@ -76,6 +76,20 @@ tap_check "PMIX_MCA_* loads nothing" test ! -e "$tap_dir/roots/evil"
 theirs SHMEM_TRANSPORTS=efa "FI_PROVIDER_PATH=$tap_dir/theirs" FI_LOG_LEVEL=info "$tap_dir/program"
 tap_check "FI_* loads nothing" test ! -e "$tap_dir/roots/evil"
 
+# Files of settings: the site's alone.
+mkdir -p "$tap_dir/theirs/.config" "$tap_dir/etc"
+echo SHMEM_INFO=1 >"$tap_dir/etc/warpshmem.conf"
+echo SHMEM_VERSION=yes >"$tap_dir/theirs/.config/warpshmem.conf"
+chmod 644 "$tap_dir/theirs/.config/warpshmem.conf"
+theirs "HOME=$tap_dir/theirs" "WARPSHMEM_CONF=$tap_dir/theirs/.config/warpshmem.conf" "$tap_dir/program"
+tap_check "its caller's files of settings are not read" test "$(cat "$out")" = "heap 1" -a ! -s "$err"
+if unshare -m true 2>/dev/null; then
+    # shellcheck disable=SC2016
+    run_job 60 unshare -m sh -c 'mount --make-rprivate / && mount --bind "$0" /etc && exec "$@"' "$tap_dir/etc" \
+        setpriv --reuid=65534 --regid=65534 --clear-groups env -i WARPSHMEM_CONF=none "$tap_dir/program"
+    tap_check "/etc/warpshmem.conf is" grep -qE '^SHMEM_INFO +1 +set by /etc/warpshmem.conf:1' "$out"
+fi
+
 theirs "SHMEM_DEBUG_FILE=$tap_dir/theirs/log" SHMEM_DEBUG=info "$tap_dir/plain"
 tap_check "the program without the bit takes its settings" test "$status" = 0 -a -s "$tap_dir/theirs/log"
 tap_done

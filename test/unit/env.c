@@ -90,25 +90,20 @@ static void finds_misspelt(void)
                     (char[]){"NVSHMEM_PREFIX=/opt"},
                     NULL};
     char **saved = environ;
-    const char *name, *meant;
+    struct wsh_misspelt it;
     size_t at = 0;
-    int length;
 
     environ = vars;
-    name = wsh_env_misspelt(&at, &length, &meant);
-    CU_ASSERT_FATAL(name != NULL);
-    CU_ASSERT(length == 19 && !strncmp(name, "SHMEM_SYMETRIC_SIZE", 19) &&
-              !strcmp(meant, "SHMEM_SYMMETRIC_SIZE"));
-    name = wsh_env_misspelt(&at, &length, &meant);
-    CU_ASSERT_FATAL(name != NULL);
-    CU_ASSERT(!strncmp(name, "SHMEM_UNRELATED=", 16) && !meant);
-    name = wsh_env_misspelt(&at, &length, &meant);
-    CU_ASSERT_FATAL(name != NULL);
-    CU_ASSERT(!strncmp(name, "SHMEM_DEBG=", 11) && !strcmp(meant, "SHMEM_DEBUG"));
-    name = wsh_env_misspelt(&at, &length, &meant);
-    CU_ASSERT_FATAL(name != NULL);
-    CU_ASSERT(length == 21 && !strcmp(meant, "NVSHMEM_SYMMETRIC_SIZE"));
-    CU_ASSERT(wsh_env_misspelt(&at, &length, &meant) == NULL);
+    CU_ASSERT_FATAL(wsh_env_misspelt(&at, &it));
+    CU_ASSERT(it.length == 19 && !strncmp(it.name, "SHMEM_SYMETRIC_SIZE", 19) && !it.path &&
+              !strcmp(it.meant, "SHMEM_SYMMETRIC_SIZE"));
+    CU_ASSERT_FATAL(wsh_env_misspelt(&at, &it));
+    CU_ASSERT(!strncmp(it.name, "SHMEM_UNRELATED=", 16) && !it.meant);
+    CU_ASSERT_FATAL(wsh_env_misspelt(&at, &it));
+    CU_ASSERT(!strncmp(it.name, "SHMEM_DEBG=", 11) && !strcmp(it.meant, "SHMEM_DEBUG"));
+    CU_ASSERT_FATAL(wsh_env_misspelt(&at, &it));
+    CU_ASSERT(it.length == 21 && !strcmp(it.meant, "NVSHMEM_SYMMETRIC_SIZE"));
+    CU_ASSERT(!wsh_env_misspelt(&at, &it));
     environ = saved;
 }
 

@@ -22,7 +22,7 @@ static const char *const binding_words[][5] = {
 };
 
 /* Settings that mpirun and prterun export only if they are named; srun exports all. */
-static const char *const settings[] = {"SHMEM_", "SMA_", "NVSHMEM_", "FI_"};
+static const char *const settings[] = {"SHMEM_", "SMA_", "NVSHMEM_", "WARPSHMEM_CONF", "FI_"};
 
 void wsh_words_free(struct wsh_words *words)
 {
