@@ -26,7 +26,7 @@ DECLARED = re.compile(
     r"(?:__device__|static inline)\s+(?:__forceinline__\s+)?"
     r"([A-Za-z_][\w<>:\s*]*?[\s*])(shmemx?_\w+)\s*\(([^()]*)\)\s*[;{]"
 )
-WIDTH = 100
+WIDTH = 94
 COMMENT = re.compile(r"/\*(.*?)\*/", re.S)
 TYPED = re.compile(r"(shmemx?_(?:ctx_)?)(%s)_(\w+)" % "|".join(TYPES))
 
@@ -260,7 +260,9 @@ def make_pages(source: Path, build: Path, out: Path) -> List[object]:
         "|---|---|",
     ]
     nav: List[object] = ["device-api/index.md"]
-    for path in sorted(set((source / "device/api").glob("*.cuh")) - {source / "device/api/shell.cuh"}):
+    for path in sorted(
+        set((source / "device/api").glob("*.cuh")) - {source / "device/api/shell.cuh"}
+    ):
         body = page(path, made.get(path.name, []), pages)
         (out / f"{path.stem}.md").write_text(body, encoding="utf-8")
         index.append(f"| [{path.name}]({path.stem}.md) | {roff.escape(first_sentence(path))} |")

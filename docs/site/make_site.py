@@ -5,9 +5,9 @@
     make_site.py SOURCE BUILD OUT
 
 SOURCE is the source tree, BUILD the build folder with include/man/stamp, OUT the folder of the
-site, which is emptied first. mkdocs (MKDOCS names another command) and its theme material must be
-there; nothing is downloaded. Plots need matplotlib; without it a line says so and the tables stand
-alone.
+site, which is emptied first. Zensical must be there (ZENSICAL names another command), in the version
+of requirements.txt; nothing is downloaded. What it does not do is done here: the nav, the first page,
+the plots, the pages made from sources, and a search that needs no server.
 """
 
 import fnmatch
@@ -21,12 +21,21 @@ from pathlib import Path
 from typing import Dict, List
 
 import device_api
+import headlines
 import plots
 import python_api
 import roff
+import search_index
 
 HERE = Path(__file__).resolve().parent
-CURE = "apt-get install mkdocs mkdocs-material, or pip install mkdocs mkdocs-material"
+CURE = "pip install -r docs/site/requirements.txt"
+FIRST = "## Two commands"  # of README, before which the landing page has more
+FEATURES = "content.code.copy navigation.footer navigation.tabs navigation.top toc.follow".split()
+EXTENSIONS = (
+    "attr_list def_list md_in_html pymdownx.highlight pymdownx.superfences sane_lists tables"
+).split()
+# Pages whose tables' rows can be found and linked one by one, with the beginning of their anchors.
+ROWS = {"docs/guide/errors.md": "row-", "docs/guide/settings.md": ""}
 
 
 def installed_pages(source: Path) -> List[str]:
@@ -39,7 +48,7 @@ def installed_pages(source: Path) -> List[str]:
 
 
 def sections(pages: List[str], made: Dict[str, List[object]]) -> List[object]:
-    """mkdocs' nav: a line of the file `sections` each."""
+    """The nav: a line of the file `sections` each."""
     lines = [
         line.split(":", 1)
         for line in (HERE / "sections").read_text().splitlines()
@@ -67,8 +76,8 @@ def sections(pages: List[str], made: Dict[str, List[object]]) -> List[object]:
     return nav
 
 
-def for_mkdocs(text: str) -> str:
-    """A page as mkdocs reads it, which wants an empty line in front of a list or a table."""
+def as_markdown(text: str) -> str:
+    """A page as Python's Markdown reads it, which wants an empty line in front of a list or a table."""
     out: List[str] = []
     code = False
     for line in text.split("\n"):
@@ -82,44 +91,89 @@ def for_mkdocs(text: str) -> str:
     return "\n".join(out)
 
 
-def config(pages: Path, out: Path, nav: List[object]) -> Dict[str, object]:
-    palette = [
-        {
-            "media": "(prefers-color-scheme: %s)" % scheme,
-            "scheme": name,
-            "primary": "indigo",
-            "toggle": {"icon": icon, "name": "Switch to the %s colours" % other},
-        }
-        for scheme, name, icon, other in (
-            ("light", "default", "material/weather-night", "dark"),
-            ("dark", "slate", "material/weather-sunny", "light"),
+def with_anchors(text: str, start: str) -> str:
+    """Rows of tables get anchors: the setting's name, or a number."""
+    count = 0
+
+    def anchor(found: "re.Match[str]") -> str:
+        nonlocal count
+        count += 1
+        return f'| <a id="{start + str(count) if start else found.group(1)}"></a>`{found.group(1)}`'
+
+    return re.sub(r"^\| `([^`]+)`", anchor, text, flags=re.M)
+
+
+def landing(readme: str) -> str:
+    """README with the picture beside its first words, and the plots below them."""
+    if FIRST not in readme:
+        sys.exit(f"make_site: README.md has no line '{FIRST}', before which the plots belong")
+    head, rest = readme.split(FIRST, 1)
+    title, first = head.split("\n", 1)
+    more = (HERE / "landing").read_text(encoding="utf-8")
+    hide = "---\nhide:\n  - navigation\n  - toc\n---\n"
+    return f'{hide}{title}\n\n<div class="ws-first" markdown>\n{first}\n</div>\n\n{more}\n{FIRST}{rest}'
+
+
+def palette() -> List[object]:
+    """The first follows the system, until the reader chooses."""
+    result: List[object] = []
+    for media, scheme, icon, other in (
+        ("", "default", "lucide/sun-moon", "light"),
+        (": light", "default", "lucide/sun", "dark"),
+        (": dark", "slate", "lucide/moon", "system's"),
+    ):
+        toggle = {"icon": icon, "name": f"Switch to the {other} colours"}
+        result.append(
+            {
+                "media": f"(prefers-color-scheme{media})",
+                "scheme": scheme,
+                "primary": "indigo",
+                "accent": "indigo",
+                "toggle": toggle,
+            }
         )
-    ]
+    return result
+
+
+def config(source: Path, pages: Path, out: Path, nav: List[object]) -> Dict[str, object]:
+    # As forges make anchors, so that links hold in both.
+    slugify = {"object": "pymdownx.slugs.slugify", "kwds": {"case": "lower"}}
     return {
         "site_name": "warpshmem",
         "site_description": "OpenSHMEM for CPUs and GPUs",
-        "docs_dir": str(pages),
-        "site_dir": str(out),
+        "docs_dir": pages.name,
+        "site_dir": out.name,
         "use_directory_urls": False,  # so that it can be read from a folder, without a server
         "theme": {
-            "name": "material",
+            "variant": "modern",
+            "language": "en",
             "font": False,
-            "palette": palette,
-            "features": ["navigation.tabs", "navigation.top", "toc.follow"],
+            "palette": palette(),
+            "features": FEATURES,
         },
         "extra_css": ["site.css"],
-        "plugins": ["search"],
-        "hooks": [str(HERE / "hooks.py")],
-        "markdown_extensions": [
-            "tables",
-            "pymdownx.highlight",
-            "pymdownx.superfences",
-            "def_list",
-            "sane_lists",
-            {"toc": {"permalink": True}},
-        ],
+        "extra_javascript": ["search.js"],
+        "plugins": {
+            "search": {"enabled": False},  # search.js
+            "mkdocstrings": python_api.settings(source),
+        },
+        "markdown_extensions": {
+            **{name: {} for name in EXTENSIONS},
+            "toc": {"permalink": True, "slugify": slugify},
+        },
         "nav": nav,
     }
+
+
+def rewrite(page: Path, name: str, said: Dict[str, str]) -> None:
+    """A page of the tree as one of the site."""
+    text = page.read_text(encoding="utf-8")
+    if name == "README.md":
+        text = landing(text)
+    if name in ROWS:
+        text = with_anchors(text, ROWS[name])
+    before = "docs/guide/" if name == "README.md" else ""
+    page.write_text(as_markdown(headlines.show(text, said, before)), encoding="utf-8")
 
 
 def stage(source: Path, build: Path, pages: Path) -> List[object]:
@@ -128,15 +182,12 @@ def stage(source: Path, build: Path, pages: Path) -> List[object]:
     for name in names:
         (pages / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / name, pages / name)
-    shutil.copyfile(HERE / "site.css", pages / "site.css")
-    drawn = plots.draw_all(pages)
-    if drawn is None:
-        print(
-            "make docs: without plots, as matplotlib is missing: "
-            "apt-get install python3-matplotlib, or pip install matplotlib"
-        )
-    for page in pages.rglob("*.md"):
-        page.write_text(for_mkdocs(page.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in ("site.css", "search.js"):
+        shutil.copyfile(HERE / name, pages / name)
+    plots.draw_all(pages)
+    said = headlines.draw_all(source / "docs/guide/results.md", pages / "docs/guide")
+    for page in sorted(pages.rglob("*.md")):
+        rewrite(page, page.relative_to(pages).as_posix(), said)
     manual = roff.make_pages(source, build, pages / "man")
     device = device_api.make_pages(source, build, pages / "device-api")
     python = python_api.make_pages(source, pages / "python-api")
@@ -148,22 +199,20 @@ def stage(source: Path, build: Path, pages: Path) -> List[object]:
     return sections(names, made)
 
 
-def run_mkdocs(settings: Path) -> None:
-    command = os.environ.get("MKDOCS", "mkdocs").split()
+def run_zensical(settings: Path) -> None:
+    command = os.environ.get("ZENSICAL", "zensical").split()
     if not shutil.which(command[0]):
         sys.exit(f"make docs: no {command[0]}: {CURE}")
     done = subprocess.run(
-        command + ["build", "--strict", "--quiet", "-f", str(settings)],
+        command + ["build", "--clean", "--strict", "-f", str(settings)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
+        env={**os.environ, "NO_COLOR": "1"},
     )
-    said = "\n".join(line for line in done.stdout.splitlines() if "Deprecation" not in line)
-    if done.returncode and "'material'" in said:
-        sys.exit(f"make docs: mkdocs has no theme material: {CURE}")
     if done.returncode:
-        sys.exit(f"make docs: {command[0]} failed:\n{said}")
+        sys.exit(f"make docs: {command[0]} failed:\n{done.stdout}")
 
 
 def main() -> None:
@@ -176,8 +225,9 @@ def main() -> None:
     pages.mkdir(parents=True)
     settings = pages.with_suffix(".yml")
     nav = stage(source, build, pages)
-    settings.write_text(json.dumps(config(pages, out, nav), indent=1), encoding="utf-8")
-    run_mkdocs(settings)
+    settings.write_text(json.dumps(config(source, pages, out, nav), indent=1), encoding="utf-8")
+    run_zensical(settings)
+    search_index.write(out, roff.aliases(build))
     print(f"wrote {out}/index.html")
 
 

@@ -148,7 +148,8 @@ def make_pages(source: Path, build: Path, out: Path) -> List[object]:
         text = file.read_text(encoding="utf-8")
         page = Page(links, name)
         page.read(text)
-        body = f"[Manual pages](index.md)\n\n# {name}({section})\n" + "\n".join(page.out) + "\n"
+        # The heading is first: generators take the title from there.
+        body = f"# {name}({section})\n\n[Manual pages](index.md)\n" + "\n".join(page.out) + "\n"
         (out / links[name]).write_text(re.sub(r"\n{3,}", "\n\n", body), encoding="utf-8")
         index.setdefault(section, []).append(
             f"| [{escape(name)}]({links[name]}) | {escape(summary(text))} |"
