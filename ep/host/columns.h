@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Columns of rows by the vectors of 16 bytes that all processors have, bit for bit as number.h does them one by one. Words
- * of two BF16 columns are taken apart by a shift and a mask, as even and odd columns: no values change places.
+ * Columns of rows by the vectors of 16 bytes that all processors have, bit for bit as number.h does them one by one.
+ * Words of two BF16 columns are taken apart by a shift and a mask, as even and odd columns: no values change places.
  */
 #ifndef WSH_EP_HOST_COLUMNS_H
 #define WSH_EP_HOST_COLUMNS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Symmetric device memory (runtime/job/device.h has its data): the heap on this PE's GPU and the buffers that the program
- * has registered. All of it is attached at the first collective call that asks for device memory, never at init.
+ * Symmetric device memory (runtime/job/device.h has its data): the heap on this PE's GPU and the buffers that the
+ * program has registered. All of it is attached at the first collective call that asks for device memory, never at
+ * init.
  */
 #ifndef WSH_DEVICE_HEAP_H
 #define WSH_DEVICE_HEAP_H
