@@ -84,9 +84,18 @@ static int host_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
     return 0;
 }
 
+/* The library waits for words of symmetric memory alone. */
+static int check_words(const shmemx_ep_combine_t *call)
+{
+    if (!call->signals || shmem_addr_accessible(call->signals, shmem_my_pe()))
+        return 0;
+    return ep_refuse("shmemx_ep_combine", "signals is %p, no symmetric memory; take shmem_malloc",
+                     (const void *)call->signals);
+}
+
 int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call)
 {
-    if (ep_check_combine(ep, call))
+    if (ep_check_combine(ep, call) || check_words(call))
         return 1;
     shmemx_stats_add(SHMEMX_STATS_EXPERT_CALLS, call->halves & SHMEMX_EP_SEND ? 1 : 0);
     remember(&ep->combine, call->halves, call->handle, 0);

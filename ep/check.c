@@ -344,8 +344,6 @@ static int check_signals(const char *routine, const struct shmemx_ep *ep, const 
     REFUSE_IF(call->signals && (ep->config.device || !ep->shape.pushes || ep->shape.far),
               "signals is given, which is for low latency on one host with rows in memory of the host; give NULL "
               "when all rows are there");
-    REFUSE_IF(call->signals && !shmem_addr_accessible(call->signals, shmem_my_pe()),
-              "signals is %p, no symmetric memory; take shmem_malloc", (const void *)call->signals);
     REFUSE_IF(call->signal_rows < 0, "signal_rows is %d; it is 0, or how many rows a word is for",
               call->signal_rows);
     return 0;

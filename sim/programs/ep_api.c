@@ -228,6 +228,19 @@ void shmem_uint64_wait_until(uint64_t *ivar, int cmp, uint64_t value)
     await_stored(&why, equal_try, &flag);
 }
 
+/* No program of the simulator gives signals. */
+size_t shmem_uint32_wait_until_any(uint32_t *ivars, size_t n, const int *status, int cmp, uint32_t value)
+{
+    (void)ivars, (void)n, (void)status, (void)cmp, (void)value;
+    abort();
+}
+
+int shmem_addr_accessible(const void *addr, int pe)
+{
+    (void)addr, (void)pe;
+    return 0;
+}
+
 void shmem_uint32_wait_until(uint32_t *ivar, int cmp, uint32_t value)
 {
     static const struct wsh_wait_why why = {"a word of expert parallelism", NULL};

@@ -78,6 +78,9 @@ static void configurations(void)
     BAD_CONFIG("version is 7", version, 7);
     BAD_CONFIG("mode is 2", mode, 2);
     BAD_CONFIG("dtype is -1", dtype, -1);
+    BAD_CONFIG("dtype is 4", dtype, 4);
+    BAD_CONFIG("row_bytes is 0", dtype, SHMEMX_EP_BYTES);
+    BAD_CONFIG("row_bytes is 64, and dtype is 0", row_bytes, 64);
     BAD_CONFIG("route is 3", route, 3);
     BAD_CONFIG("device is 2", device, 2);
     BAD_CONFIG("hidden is 100", hidden, 100);
@@ -197,6 +200,8 @@ static void combines(struct calls *calls)
     BAD_CALL("signal_rows is given without signals", combine, calls, signal_rows, 1);
     if (calls->mode == REF_HIGH_THROUGHPUT)
         BAD_CALL("signals is given", combine, calls, signals, (const uint32_t *)calls->counts);
+    else
+        BAD_CALL("no symmetric memory", combine, calls, signals, (const uint32_t *)calls->counts);
     BAD_CALL("halves is 8", combine, calls, halves, 8);
     BAD_CALL("receiving half without a sending half", combine, calls, halves, SHMEMX_EP_RECEIVE);
     BAD_CALL("handle is 2", combine, calls, handle, 2);
