@@ -54,7 +54,14 @@ class HostClock:
         return None
 
     def stream(self, call: Call, calls: int, us: float, room: int) -> List[float]:
-        return []
+        """Return us of each of so many calls that follow each other."""
+        self.meet()
+        call()
+        ends = [time.perf_counter()]
+        for _ in range(calls):
+            call()
+            ends.append(time.perf_counter())
+        return [(end - begin) * 1e6 for begin, end in zip(ends, ends[1:])]
 
     def graph(self, call: Call, calls: int) -> Any:
         return None

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import torch
 import torch.distributed as dist
 from ep_clock import GpuClock, HostClock, nodes
-from ep_rows import DECODE, Row, as_dict
+from ep_rows import DECODE, SECOND, Row, as_dict
 
 GRAPH_CALLS = 2  # an even number: buffers come in turn
 AHEAD = 16 << 30  # bytes of results that a GPU holds at most
@@ -47,9 +47,9 @@ class Decode:
         self.y = values(self.rows, rank.given.hidden)
         self.wrong = self.check()
 
-    def dispatch(self, form: str) -> Any:
+    def dispatch(self, form: str, x: Any = None) -> Any:
         got, _, self.handle, event, hook = self.rank.buffer.low_latency_dispatch(
-            self.x,
+            self.x if x is None else x,
             self.topk,
             self.most,
             self.row.experts,
@@ -75,6 +75,14 @@ class Decode:
     def call(self, what: str, form: str) -> Call:
         """Return the calls of a row. The last result is kept, so that its memory is used again."""
         form = "call" if form == "graph" else form
+        self.out = self.x
+
+        def chained() -> None:
+            self.rows = self.dispatch(form, self.out)
+            self.out = self.combine(form)
+
+        if what == "chain":
+            return chained
 
         def once() -> None:
             if what != "combine":
@@ -143,6 +151,48 @@ class Prefill:
         return differ(self.out.float(), self.x.float() * self.layout[3].sum(1, keepdim=True))
 
 
+class Second(Prefill):
+    """The same by a Buffer of the second interface, which the package may not have."""
+
+    def __init__(self, rank: "Rank", row: Row) -> None:
+        self.buffer = rank.second(row)
+        super().__init__(rank, row)
+        self.expand("call")
+        self.wrong |= self.check_expanded()
+
+    def ask(self) -> Any:
+        """What get_dispatch_layout says of tokens and ranks."""
+        return self.rank.buffer.get_dispatch_layout(self.topk, self.row.experts)
+
+    def new(self, expand: bool) -> Any:
+        return self.buffer.dispatch(
+            self.given,
+            topk_idx=self.topk,
+            topk_weights=self.weights,
+            num_experts=self.row.experts,
+            do_expand=expand,
+        )
+
+    def first(self, form: str) -> None:
+        self.rows, _, _, self.handle, _ = self.new(False)
+
+    def expand(self, form: str) -> None:
+        self.expanded = self.new(True)
+
+    def dispatch(self, form: str) -> None:
+        self.rows = self.buffer.dispatch(self.given, handle=self.handle)[0]
+
+    def combine(self, form: str) -> None:
+        self.out = self.buffer.combine(self.y, self.handle)[0]
+
+    def check_expanded(self) -> bool:
+        """Return whether expanded rows times their weights do not add up to tokens times theirs."""
+        rows, _, weights, handle, _ = self.expanded
+        y = values(rows, self.rank.given.hidden).float() * weights.unsqueeze(1)
+        out = self.buffer.combine(y.to(torch.bfloat16), handle)[0].float()
+        return differ(out, self.x.float() * self.weights.sum(1, keepdim=True))
+
+
 def each(figure: Any) -> Any:
     """Return what one call of a graph takes."""
     if isinstance(figure, list):
@@ -182,7 +232,7 @@ class Rank:
         self.device = torch.device("cuda" if self.gpu else "cpu")
         self.clock = (GpuClock if self.gpu else HostClock)(self.meet)
         self.module = importlib.import_module(given.module)
-        self.buffer = self.make_buffer(rows)
+        self.buffer, self.seconds = self.make_buffer(rows), {}  # type: Any, Dict[int, Any]
         self.shapes: Dict[Tuple[Any, ...], Any] = {}
 
     def meet(self) -> None:
@@ -209,6 +259,19 @@ class Rank:
             explicitly_destroy=True,
         )
 
+    def second(self, row: Row) -> Any:
+        """Return the Buffer of the second interface for a number of tokens."""
+        kind = getattr(self.module, "EPBuffer", None) or self.module.ElasticBuffer
+        if row.tokens not in self.seconds:
+            self.seconds[row.tokens] = kind(
+                self.group,
+                num_max_tokens_per_rank=row.tokens,
+                hidden=self.given.hidden,
+                num_topk=self.given.topk,
+                explicitly_destroy=True,
+            )
+        return self.seconds[row.tokens]
+
     def inputs(self, row: Row) -> Tuple[Any, Any, Any]:
         """Return x, topk and weights of a shape."""
         made = torch.Generator().manual_seed(self.me * 1000 + row.tokens)
@@ -225,7 +288,8 @@ class Rank:
             self.shapes.clear()
             if self.gpu:
                 torch.cuda.empty_cache()
-            self.shapes[key] = (Decode if row.mode == DECODE else Prefill)(self, row)
+            kinds = {DECODE: Decode, SECOND: Second}
+            self.shapes[key] = kinds.get(row.mode, Prefill)(self, row)
         return self.shapes[key]
 
     def figures(self, row: Row, call: Call) -> List[Any]:
@@ -235,7 +299,7 @@ class Rank:
             call()
         called = clock.called(call, min(calls, room))
         idle = clock.idle(call)
-        if row.what == "first":  # the host waits for the GPU: it is never ahead
+        if row.what in ("first", "expand"):  # the host waits for the GPU: it is never ahead
             return [called, [], None, idle, None, None]
         us = max(self.gathered(idle))
         busy = clock.busy(call, us, room)
@@ -296,6 +360,8 @@ class Rank:
     def close(self) -> None:
         self.shapes.clear()
         self.clock.sync()
+        for one in self.seconds.values():
+            one.destroy()
         self.buffer.destroy()
 
 
@@ -316,6 +382,8 @@ def run(given: argparse.Namespace, rows: Sequence[Row], tell: Callable[..., None
     """Measure rows; rank 0 tells figures of each. Return the exit status."""
     join(given)
     rank, status = Rank(given, rows), 0
+    if not hasattr(rank.module, "EPBuffer") and not hasattr(rank.module, "ElasticBuffer"):
+        rows = [row for row in rows if row.mode != SECOND]
     for row in rows:
         figures, wrong = rank.measure(row)
         status |= wrong

@@ -7,12 +7,18 @@ import fnmatch
 import statistics
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-DECODE, PREFILL = "decode", "prefill"
+DECODE, PREFILL, SECOND = "decode", "prefill", "second"
 WHATS = {
-    DECODE: ("dispatch", "combine", "both"),
+    DECODE: ("dispatch", "combine", "both", "chain"),
     PREFILL: ("layout", "first", "dispatch", "combine"),
+    SECOND: ("first", "expand", "dispatch", "combine"),
 }
-FORMS = {DECODE: ("call", "event", "hook", "graph"), PREFILL: ("call", "event", "graph")}
+FORMS = {
+    DECODE: ("call", "event", "hook", "graph"),
+    PREFILL: ("call", "event", "graph"),
+    SECOND: ("call",),
+}
+LIKE = {"first": "dispatch", "expand": "dispatch", "chain": "both"}  # of the C interface
 NATIVE = "native"  # the side of the C interface
 FIGURES = ("called", "p50", "p99", "idle", "busy", "kernels")
 
@@ -47,8 +53,10 @@ def makes_sense(row: Row, gpu: bool) -> bool:
     """Return whether a row says something that no other does."""
     if not gpu and row.form in ("event", "graph"):
         return False
-    if row.mode == PREFILL and row.what in ("layout", "combine") and row.dtype != "bf16":
+    if row.mode != DECODE and row.what in ("layout", "combine") and row.dtype != "bf16":
         return False  # rows that are combined are BF16
+    if row.what == "chain" and row.form in ("event", "hook"):
+        return False
     return not (row.what == "layout" and row.form != "call") and not (
         row.what == "first" and row.form == "graph"
     )
@@ -58,7 +66,7 @@ def rows(
     patterns: Sequence[str], experts: int, tokens: Sequence[int], prefill: int, gpu: bool
 ) -> Iterator[Row]:
     """The rows that are wanted, in the order in which they are timed."""
-    for mode in (DECODE, PREFILL):
+    for mode in WHATS:
         for dtype in ("fp8", "bf16"):
             for number in tokens if mode == DECODE else (prefill,):
                 for what in WHATS[mode]:
@@ -121,7 +129,8 @@ def read(paths: Iterable[str]) -> List[Line]:
 def native_of(row: str) -> Tuple[str, ...]:
     """Return the rows of the C interface that say what the GPU does in a row, the nearest first."""
     parts = row.split(".")
-    parts[4] = "dispatch" if parts[4] == "first" else parts[4]
+    parts[0] = PREFILL if parts[0] == SECOND else parts[0]
+    parts[4] = LIKE.get(parts[4], parts[4])
     forms = ("graph", "call") if parts[5] == "graph" else ("call",)
     return tuple(".".join(parts[:5] + [form]) for form in forms)
 
