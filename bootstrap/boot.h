@@ -78,10 +78,16 @@ struct wsh_boot_ops {
     bool (*has_left)(struct wsh_boot *boot, int pe);
 
     /*
-     * Has PE `pe` failed, while the others go on (boot->failures)? By any thread; a system call. NULL: nobody can know,
-     * and failures is NULL.
+     * What boot->failures was when PE `pe` failed while the others go on; 0: it has not. By any thread; a system call.
+     * NULL: nobody can know, and failures is NULL.
      */
-    bool (*has_failed)(struct wsh_boot *boot, int pe);
+    uint32_t (*failed_at)(struct wsh_boot *boot, int pe);
+
+    /*
+     * `len` bytes that all PEs share and that outlive each of them, until close; all ask for as many. Zero before the
+     * first PE writes. NULL after one line. Where failed_at is there.
+     */
+    void *(*board)(struct wsh_boot *boot, size_t len);
 
     /* Asks the launcher to end the whole job with exit status `status`; may return. Prints nothing. */
     void (*abort)(struct wsh_boot *boot, int status);
@@ -101,7 +107,7 @@ struct wsh_boot {
 
     /*
      * Counts the PEs that have failed, in memory that the launcher writes; NULL: a PE that fails ends the job. Acquire:
-     * has_failed knows those that it counts.
+     * failed_at knows those that it counts.
      */
     const uint32_t *failures;
 

@@ -383,6 +383,31 @@ uint64_t shmemx_failure_generation(void);
 int shmemx_team_broken(shmem_team_t team);
 
 /*
+ * Make a team of the members of `team` that live. Collective over these, each of which waits for the others; a failure
+ * meanwhile begins it again. *survivors is the new team, in the order of `team`. `team` stays broken, and may be
+ * destroyed. Of SHMEM_TEAM_WORLD: routines without a team (shmem_barrier_all, shmem_sync_all, shmem_malloc and its kin,
+ * shmem_free) run over the survivors from then on, which have the same memory allocated; an allocation that not all of
+ * them have finished is undone, so that what it returned must not be used; all locks are free. PE numbers stay.
+ * Returns 0, or nonzero on all alike, after a line, with SHMEM_TEAM_INVALID.
+ */
+int shmemx_team_shrink(shmem_team_t team, shmem_team_t *survivors);
+
+/*
+ * As shmem_set_lock. Returns 0, or nonzero without the lock: a PE has failed, and SHMEM_TEAM_WORLD has not shrunk
+ * since; the queue of a lock may have ended with that PE. shmem_set_lock returns likewise, after a line, and
+ * shmem_test_lock returns 1.
+ */
+int shmemx_set_lock_status(long *lock);
+
+/*
+ * Have function(pe, arg) called for each PE that fails from now on, once, on a thread of the library; NULL: no more.
+ * Local. There is one such function; where it is replaced, the one of before has ended on return, unless it is the
+ * caller. It may call what the thread level allows another thread (shmem_init_thread), but not shmem_finalize. In the
+ * other mode it is never called. Returns 0, or nonzero after a line where there is no thread.
+ */
+int shmemx_on_failure(void (*function)(int pe, void *arg), void *arg);
+
+/*
  * Return the last line that the library has written about an error in this thread since the thread last asked, without
  * its end of line; "" where there is none. Local; may be called at any time. For bindings that make exceptions of
  * failures. Valid until the thread calls it again.

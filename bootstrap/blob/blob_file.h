@@ -32,6 +32,8 @@ struct wsh_pe_note {
     int32_t pid; /* of the process that is the PE: where a script started it, another than oshrun's child */
     uint32_t some_left; /* PE 0's part only: some PE has left */
     uint32_t failures;  /* PE 0's part only: counts PEs that have failed; by oshrun */
+    uint32_t failed_at; /* what that was then; 0: this one has not failed. By oshrun */
+    uint32_t zero;
 };
 
 /* 0 or a negative errno after one line. */
@@ -52,5 +54,8 @@ void wsh_blob_file_note_state(int fd, int pe, enum wsh_pe_state state, pid_t pid
 /* PE 0's `failures`, mapped for reading; NULL with errno. `forget` unmaps it. */
 const uint32_t *wsh_blob_file_failures(int fd);
 void wsh_blob_file_failures_forget(const uint32_t *failures);
+
+/* `len` bytes behind the parts of `n_pes` PEs, which all map for reading and writing; NULL after one line. */
+void *wsh_blob_file_board(int fd, int n_pes, size_t len);
 
 #endif

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define SLURM_NSPACE "slurm.pmix." /* how its name spaces begin */
@@ -56,6 +57,8 @@ static struct {
     uint32_t generation;
     bool by_file; /* blobs go by oshrun's file, and not through PMIx */
     struct wsh_blob_file file;
+    void *board; /* NULL: nobody has asked for it */
+    size_t board_len;
     struct wsh_blobs_pmix blobs;
 } client;
 
@@ -269,6 +272,9 @@ static void pmix_close(struct wsh_boot *boot)
         wsh_blob_file_note_state(client.file.fd, boot->my_pe, WSH_PE_FINALIZED, getpid());
         wsh_blob_file_failures_forget(boot->failures);
         boot->failures = NULL;
+        if (client.board)
+            munmap(client.board, client.board_len);
+        client.board = NULL;
         wsh_blob_file_close(&client.file);
     } else {
         wsh_blobs_pmix_close(&client.blobs);
@@ -287,10 +293,18 @@ static void pmix_leave(struct wsh_boot *boot)
     client.open = false;
 }
 
-static bool pmix_has_failed(struct wsh_boot *boot, int pe)
+static uint32_t pmix_failed_at(struct wsh_boot *boot, int pe)
 {
     (void)boot;
-    return client.by_file && wsh_blob_file_note(client.file.fd, pe).state == WSH_PE_FAILED;
+    return client.by_file ? wsh_blob_file_note(client.file.fd, pe).failed_at : 0;
+}
+
+static void *pmix_board(struct wsh_boot *boot, size_t len)
+{
+    if (!client.board)
+        client.board = wsh_blob_file_board(client.file.fd, boot->n_pes, len);
+    client.board_len = len;
+    return client.board;
 }
 
 static bool some_failed(const struct wsh_boot *boot)
@@ -422,6 +436,7 @@ const struct wsh_boot_ops wsh_boot_pmix_ops = {
     .barrier = pmix_barrier,
     .leave = pmix_leave,
     .has_left = pmix_has_left,
-    .has_failed = pmix_has_failed,
+    .failed_at = pmix_failed_at,
+    .board = pmix_board,
     .abort = pmix_abort,
 };

@@ -47,6 +47,7 @@ from .collectives import (
     team_sync,
 )
 from .errors import ArgumentError, WarpshmemError
+from .failures import failed_pes, failure_generation
 from .job import Job, finalize, get_unique_id, global_exit, init, initialized, my_pe, n_pes
 from .memory import Memory
 from .prepared import Prepared, prepare_get, prepare_put, prepare_put_signal
@@ -91,6 +92,7 @@ from .waits import (
     wait_until_all,
     wait_until_any,
     wait_until_some,
+    wait_until_timeout,
 )
 
 __version__ = "0.1.0"
@@ -105,6 +107,7 @@ __all__ = [
         "dlpack",
         "dtypes",
         "errors",
+        "failures",
         "interrupt",
         "job",
         "memory",

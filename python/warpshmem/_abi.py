@@ -15,6 +15,7 @@ LETTERS = {
     "i": ctypes.c_int,
     "u": ctypes.c_uint,
     "l": ctypes.c_long,
+    "f": ctypes.c_double,
     "z": ctypes.c_size_t,
     "d": ctypes.c_ssize_t,
     "q": ctypes.c_uint64,
@@ -62,6 +63,10 @@ CORE: Dict[str, str] = {
     "shmemx_team_create": "i ppiplp",
     "shmemx_team_number": "i p",
     "shmemx_team_barrier": "i p",
+    "shmemx_team_broken": "i p",
+    "shmemx_team_shrink": "i pp",
+    "shmemx_failed_pes": "i pi",
+    "shmemx_failure_generation": "q",
     # 9.6, 9.8
     "shmem_putmem": "v ppzi",
     "shmem_getmem": "v ppzi",
@@ -139,6 +144,7 @@ CORE: Dict[str, str] = {
     "shmemx_alltoallvmem_packed_nelems": "i ppppzzpppp",
     # 9.11
     "shmem_{T}_wait_until": "v piT",
+    "shmemx_{T}_wait_until_timeout": "i piTf",
     "shmem_{T}_test": "i piT",
     "shmem_{T}_wait_until_all": "v pzpiT",
     "shmem_{T}_wait_until_any": "z pzpiT",

@@ -147,6 +147,20 @@ class Team:
 
         team_barrier(self, stream)
 
+    @property
+    def broken(self) -> bool:
+        """Whether a member has failed while the others go on. Local. shmemx_team_broken."""
+        return _lib.core().shmemx_team_broken(self._need("Team.broken")) == 1
+
+    def shrink(self) -> "Team":
+        """Make a team of the members that live. Collective over these. shmemx_team_shrink."""
+        made = ctypes.c_void_p()
+        check(
+            _lib.core().shmemx_team_shrink(self._member("Team.shrink"), ctypes.byref(made)),
+            "Team.shrink",
+        )
+        return Team(made.value or 0, job.state.world)
+
     def destroy(self) -> None:
         """End the team. Collective over it; without effect at PEs that are no members. Section
         9.4.8."""

@@ -66,6 +66,23 @@ def wait_until(ivar: Any, cmp: str, value: Any, index: int = 0, stream: Any = No
         )
 
 
+def wait_until_timeout(
+    ivar: Any, cmp: str, value: Any, seconds: float, index: int = 0
+) -> int:
+    """Wait until element `index` of this PE's `ivar` compares so, for at most `seconds`. Return 0
+    where it does, 1 where the time is over, 2 where a PE has failed since the call began.
+    shmemx_wait_until_timeout."""
+    seen = _on_host(
+        "wait_until_timeout", rma.element("wait_until_timeout", ivar, index, None, "wait", "ivar")
+    )
+    code, number = comparison("wait_until_timeout", cmp), rma.number(
+        "wait_until_timeout", value, seen
+    )
+    return _lib.typed("shmemx_{T}_wait_until_timeout", seen.kind.c, seen.kind.value)(
+        seen.address, code, number, float(seconds)
+    )
+
+
 def test(ivar: Any, cmp: str, value: Any, index: int = 0) -> bool:
     """Return whether element `index` of this PE's `ivar` compares so with `value`; makes progress.
     Section 9.11.8."""

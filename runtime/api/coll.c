@@ -5,15 +5,15 @@
 WSH_SHELL(void, barrier_all, (void))
 {
     wsh_api_ready("shmem_barrier_all");
-    WSH_API_SAME("shmem_barrier_all", &wsh_job.world, "%s", "");
-    (void)wsh_api_met("shmem_barrier_all", &wsh_job.world, wsh_barrier(&wsh_job.world, "shmem_barrier_all"));
+    WSH_API_SAME("shmem_barrier_all", wsh_job.all, "%s", "");
+    (void)wsh_api_met("shmem_barrier_all", wsh_job.all, wsh_barrier(wsh_job.all, "shmem_barrier_all"));
 }
 
 WSH_SHELL(void, sync_all, (void))
 {
     wsh_api_ready("shmem_sync_all");
-    WSH_API_SAME("shmem_sync_all", &wsh_job.world, "%s", "");
-    (void)wsh_api_met("shmem_sync_all", &wsh_job.world, wsh_sync(&wsh_job.world, "shmem_sync_all"));
+    WSH_API_SAME("shmem_sync_all", wsh_job.all, "%s", "");
+    (void)wsh_api_met("shmem_sync_all", wsh_job.all, wsh_sync(wsh_job.all, "shmem_sync_all"));
 }
 
 WSH_SHELL(int, team_sync, (shmem_team_t team))

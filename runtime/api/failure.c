@@ -2,12 +2,12 @@
 /* PEs that have failed while the others go on, and what that means for a collective. */
 #include "runtime/api/coll.h"
 
-#include "base/log.h"
+#include "runtime/coll/request/request.h"
+#include "runtime/team/team.h"
 #include "runtime/wait/failures.h"
+#include "runtime/wait/on_failure.h"
 
 #include <shmemx.h>
-
-#include <string.h>
 
 int shmemx_pe_failed(int pe)
 {
@@ -47,41 +47,32 @@ int shmemx_team_broken(shmem_team_t team)
     wsh_api_ready("shmemx_team_broken");
     if (!members)
         return -1;
-    for (int i = 0; wsh_failures_take(&wsh_job) && i < members->n_pes && !members->broken; i++)
-        if (wsh_failures_has(&wsh_job.failures, members->members[i]))
-            wsh_coll_break(members);
-    return members->broken;
+    return wsh_coll_is_broken(members);
 }
 
-/* -1: none, so that the call has failed for another reason. */
-static int failed_member(const struct wsh_team *team)
+int shmemx_on_failure(void (*function)(int pe, void *arg), void *arg)
 {
-    for (int i = 0; i < team->n_pes; i++)
-        if (wsh_failures_has(&wsh_job.failures, team->members[i]))
-            return team->members[i];
-    return -1;
-}
-
-/* Of the team: says for all what has happened. */
-static int first_survivor(const struct wsh_team *team)
-{
-    int i = 0;
-
-    while (wsh_failures_has(&wsh_job.failures, team->members[i]))
-        i++;
-    return i;
+    wsh_api_ready("shmemx_on_failure");
+    return wsh_on_failure(&wsh_job, function, arg);
 }
 
 int wsh_api_met_failure(const char *what, struct wsh_team *team, int rc)
 {
-    int pe = rc == -EOWNERDEAD ? failed_member(team) : -1;
-
-    if (pe < 0)
+    if (!wsh_coll_met_failure(team, what, rc))
         wsh_api_fail(what, rc, SHMEM_CTX_DEFAULT, NULL, 0, 0);
-    if (!team->broken && team->my_pe == first_survivor(team))
-        wsh_warn("%.*s: PE %d, a member of the team, has failed; the team's collectives return nonzero from "
-                 "now on",
-                 (int)strcspn(what, ":"), what, pe);
-    wsh_coll_break(team);
     return 1;
+}
+
+int shmemx_team_shrink(shmem_team_t team, shmem_team_t *survivors)
+{
+    struct wsh_team *members = wsh_api_members("shmemx_team_shrink", team);
+
+    if (wsh_unlikely(!survivors))
+        wsh_api_bad("shmemx_team_shrink", "survivors is NULL; pass the address of a shmem_team_t");
+    *survivors = SHMEM_TEAM_INVALID;
+    if (wsh_unlikely(wsh_req_left(&wsh_job, members) != NULL))
+        wsh_api_bad(
+            "shmemx_team_shrink",
+            "a nonblocking collective of the team has not been waited for; call shmemx_req_wait first");
+    return wsh_team_shrink(members, survivors);
 }

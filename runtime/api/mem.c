@@ -13,7 +13,7 @@
 static void same_size(const char *what, size_t size, size_t alignment)
 {
     if (size)
-        WSH_API_SAME(what, &wsh_job.world, "%zu bytes, aligned to %zu", size, alignment);
+        WSH_API_SAME(what, wsh_job.all, "%zu bytes, aligned to %zu", size, alignment);
 }
 
 static void *block_allocate(const char *what, size_t size)
@@ -37,7 +37,7 @@ WSH_SHELL(void *, calloc, (size_t count, size_t size))
 {
     wsh_api_ready("shmem_calloc");
     if (count && size)
-        WSH_API_SAME("shmem_calloc", &wsh_job.world, "%zu times %zu bytes", count, size);
+        WSH_API_SAME("shmem_calloc", wsh_job.all, "%zu times %zu bytes", count, size);
     return wsh_heap_calloc(&wsh_job, count, size);
 }
 
@@ -90,7 +90,7 @@ WSH_SHELL(void *, malloc_with_hints, (size_t size, long hints))
 {
     wsh_api_ready("shmem_malloc_with_hints");
     if (size)
-        WSH_API_SAME("shmem_malloc_with_hints", &wsh_job.world, "%zu bytes, hints %#lx", size,
+        WSH_API_SAME("shmem_malloc_with_hints", wsh_job.all, "%zu bytes, hints %#lx", size,
                      (unsigned long)hints);
     if (is_for_device(hints))
         return wsh_device_malloc(&wsh_job, size, 0, "shmem_malloc_with_hints");

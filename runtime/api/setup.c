@@ -50,7 +50,7 @@ WSH_SHELL(void, query_initialized, (int *initialized))
 WSH_SHELL(void, finalize, (void))
 {
     wsh_api_ready("shmem_finalize");
-    WSH_API_SAME("shmem_finalize", &wsh_job.world, "%s", "");
+    WSH_API_SAME("shmem_finalize", wsh_job.all, "%s", "");
     if (wsh_job.check)
         wsh_overwrite_report();
     wsh_job_fini();
@@ -301,7 +301,7 @@ static void finalize_at_exit(void)
 {
     if (!wsh_job.n_pes || wsh_job.pid != getpid())
         return;
-    WSH_API_SAME("shmem_finalize", &wsh_job.world, "%s", "");
+    WSH_API_SAME("shmem_finalize", wsh_job.all, "%s", "");
     wsh_job_fini();
 }
 

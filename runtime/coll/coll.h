@@ -29,6 +29,12 @@ int wsh_barrier(struct wsh_team *team, const char *routine);
 /* A member has failed: from now on all collectives of the team return -EOWNERDEAD, without waiting. Local. */
 void wsh_coll_break(struct wsh_team *team);
 
+/* Has a collective `what` ended with `rc` because a member has failed? Then a line, and the team is broken. */
+bool wsh_coll_met_failure(struct wsh_team *team, const char *what, int rc);
+
+/* Has a member failed? Asks the launcher's memory; local. */
+bool wsh_coll_is_broken(struct wsh_team *team);
+
 /* A sync that also says whether every member passed ok = true; for agreeing on a local outcome. */
 int wsh_agree(struct wsh_team *team, bool ok, bool *all_ok);
 

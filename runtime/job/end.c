@@ -8,6 +8,7 @@
 #include "runtime/coll/coll.h"
 #include "runtime/coll/request/request.h"
 #include "runtime/op/order.h"
+#include "runtime/team/meeting.h"
 #include "runtime/wait/progress.h"
 
 #include <errno.h>
@@ -47,14 +48,17 @@ static void say_incomplete(const struct wsh_job *job)
         pe);
 }
 
-/* False: some PE has left. */
+/* False: some PE has left. Survivors of others wait for each other, as far as these have not left. */
 static bool world_barrier(struct wsh_job *job)
 {
     int rc;
 
+    wsh_meeting_come(job);
     rc = wsh_job_has_left(job, -1) ? -EOWNERDEAD : wsh_barrier(&job->world, "shmem_finalize");
     if (rc && rc != -EOWNERDEAD)
         wsh_abort(1);
+    if (rc && wsh_failures_take(job))
+        (void)wsh_meeting_await_all(job);
     if (rc)
         say_incomplete(job);
     return !rc;

@@ -12,6 +12,8 @@
 #include "runtime/job/end.h"
 #include "runtime/op/batch.h"
 #include "runtime/op/order.h"
+#include "runtime/team/meeting.h"
+#include "runtime/wait/on_failure.h"
 #include "runtime/wait/progress.h"
 #include "runtime/job/unused_settings.h"
 #include "runtime/stats/metrics.h"
@@ -35,6 +37,11 @@ static int open_settings(struct wsh_job *job)
     job->check = job->closer = wsh_log_check;
     wsh_job_mark(job, WSH_SPECIAL_CHECK, job->check);
     return rc;
+}
+
+static void close_nothing(struct wsh_job *job)
+{
+    (void)job;
 }
 
 static void close_settings(struct wsh_job *job)
@@ -129,6 +136,7 @@ static void close_teams(struct wsh_job *job)
     wsh_counters_close(job);
     wsh_team_fini_all(job);
     job->node = job->same_number = NULL;
+    job->all = &job->world;
     wsh_team_fini(&job->shared);
     wsh_team_fini(&job->world);
 }
@@ -138,6 +146,8 @@ static int open_teams(struct wsh_job *job)
     int rc;
 
     pthread_mutex_init(&job->ctxs_lock, NULL);
+    job->all = &job->world;
+    job->shrinks = job->shrunk_at = 0;
     rc = open_team(job, &job->world, false);
     if (!rc)
         rc = open_team(job, &job->shared, true);
@@ -216,12 +226,14 @@ static const struct {
     {wsh_stats_open, wsh_stats_close},
     {wsh_peers_open, wsh_peers_close},
     {wsh_failures_open, wsh_failures_close},
+    {wsh_meeting_open, close_nothing},
     {open_teams, close_teams},
     {open_default_ctx, close_all_ctxs},
     {wsh_requests_open, wsh_requests_close},
     {open_device, close_device}, /* the GPU itself is attached by the first call that asks for it */
     {open_doors, close_doors},
     {wsh_stats_metrics_open, wsh_stats_metrics_close},
+    {wsh_on_failure_open, wsh_on_failure_close},
 };
 
 #define N_STEPS (sizeof steps / sizeof steps[0])
@@ -296,7 +308,9 @@ void wsh_job_fini(void)
     if (!wsh_job.inits || wsh_job.pid != getpid())
         return;
     if (--wsh_job.inits) { /* not the last of the series: a barrier and no more */
-        if (wsh_barrier(&wsh_job.world, "shmem_finalize"))
+        int rc = wsh_barrier(wsh_job.all, "shmem_finalize");
+
+        if (rc && !wsh_coll_met_failure(wsh_job.all, "shmem_finalize", rc))
             wsh_abort(1);
         return;
     }

@@ -103,6 +103,10 @@ struct wsh_job {
     void (*modules_close)(void);
 
     struct wsh_team world, shared;
+    struct wsh_team
+        *all; /* over which routines without a team run: the world, or its survivors once it has shrunk */
+    uint32_t shrinks;                          /* of the world */
+    uint32_t shrunk_at;                        /* the count of failures at the last of these */
     struct wsh_team *node, *same_number;       /* SHMEMX_TEAM_NODE, SHMEMX_TEAM_SAME_MYPE_NODE: of `teams` */
     struct wsh_team *numbered[WSH_POOL_UNITS]; /* by the first unit of their sync area */
     struct wsh_team *teams;                    /* split off; under ctxs_lock */

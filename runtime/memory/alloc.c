@@ -12,7 +12,7 @@
 struct wsh_alloc {
     pthread_mutex_t lock; /* one thread allocates at a time, but others release, and ask what is allocated */
     struct wsh_tree tree;
-    size_t free_bytes;
+    size_t len, free_bytes;
     uint64_t numbers;       /* allocations so far */
     size_t *walls, n_walls; /* offsets that no range reaches across, in order */
 };
@@ -32,7 +32,7 @@ struct wsh_alloc *wsh_alloc_open(size_t len)
     len &= ~(size_t)(WSH_ALLOC_GRAIN - 1);
     pthread_mutex_init(&alloc->lock, NULL);
     alloc->tree.seed = 1;
-    alloc->free_bytes = len;
+    alloc->len = alloc->free_bytes = len;
     if (!len)
         return alloc;
     all = wsh_range_new(0, len);
@@ -312,4 +312,81 @@ size_t wsh_alloc_free_bytes(const struct wsh_alloc *alloc)
 size_t wsh_alloc_largest(const struct wsh_alloc *alloc)
 {
     return wsh_tree_largest(&alloc->tree);
+}
+
+struct wsh_alloc_range *wsh_alloc_list(struct wsh_alloc *alloc, size_t *n, uint64_t *numbers)
+{
+    const struct wsh_range *node;
+    struct wsh_alloc_range *list = NULL;
+    size_t off, most;
+
+    pthread_mutex_lock(&alloc->lock);
+    for (most = 1, off = 0; off < alloc->len; off += node->len, most++)
+        node = wsh_tree_find(&alloc->tree, off);
+    list = calloc(most, sizeof *list);
+    for (*n = off = 0; list && off < alloc->len; off += node->len) {
+        node = wsh_tree_find(&alloc->tree, off);
+        if (node->asked)
+            list[(*n)++] =
+                (struct wsh_alloc_range){off, node->len, node->asked, node->number << 1 | node->released};
+    }
+    *numbers = alloc->numbers;
+    pthread_mutex_unlock(&alloc->lock);
+    return list;
+}
+
+/* Free ranges that tile [off, end), cut at walls. */
+static bool gap_fill(const struct wsh_alloc *alloc, struct wsh_tree *tree, size_t off, size_t end)
+{
+    while (off < end) {
+        size_t to = end;
+        struct wsh_range *node;
+
+        for (size_t i = alloc->n_walls; i--;)
+            if (alloc->walls[i] > off && alloc->walls[i] < to)
+                to = alloc->walls[i];
+        node = wsh_range_new(off, to - off);
+        if (!node)
+            return false;
+        wsh_tree_insert(tree, node);
+        off = to;
+    }
+    return true;
+}
+
+static bool range_add(const struct wsh_alloc *alloc, struct wsh_tree *tree, const struct wsh_alloc_range *one)
+{
+    const struct wsh_range *mine = live_at(alloc, one->off);
+    struct wsh_range *node = wsh_range_new(one->off, one->len);
+
+    if (!node)
+        return false;
+    node->asked = one->asked;
+    node->number = one->number >> 1;
+    node->released = mine && mine->number == node->number ? mine->released : one->number & 1;
+    wsh_tree_insert(tree, node);
+    return true;
+}
+
+int wsh_alloc_restore(struct wsh_alloc *alloc, const struct wsh_alloc_range *list, size_t n, uint64_t numbers)
+{
+    struct wsh_tree tree = {.seed = 1};
+    size_t end = 0, used = 0, i;
+    bool ok = true;
+
+    pthread_mutex_lock(&alloc->lock);
+    for (i = 0; i < n && ok; i++) {
+        ok = gap_fill(alloc, &tree, end, list[i].off) && range_add(alloc, &tree, &list[i]);
+        end = list[i].off + list[i].len;
+        used += list[i].len;
+    }
+    ok = ok && gap_fill(alloc, &tree, end, alloc->len);
+    wsh_tree_free(ok ? &alloc->tree : &tree);
+    if (ok) {
+        alloc->tree = tree;
+        alloc->free_bytes = alloc->len - used;
+        alloc->numbers = numbers;
+    }
+    pthread_mutex_unlock(&alloc->lock);
+    return ok ? 0 : -ENOMEM;
 }

@@ -47,6 +47,19 @@ int wsh_alloc_resize(struct wsh_alloc *alloc, size_t off, size_t len);
  */
 int wsh_alloc_wall(struct wsh_alloc *alloc, size_t off);
 
+/* The live ranges in order, malloc'd, with `released` as bit 0 of `number`; *n of them. NULL without memory. */
+struct wsh_alloc_range {
+    uint64_t off, len, asked, number;
+};
+struct wsh_alloc_range *wsh_alloc_list(struct wsh_alloc *alloc, size_t *n, uint64_t *numbers);
+
+/*
+ * From now on these are the live ranges, and `numbers` have been given. What is live here and there keeps its mark of
+ * wsh_alloc_release. 0 or -ENOMEM, with nothing changed.
+ */
+int wsh_alloc_restore(struct wsh_alloc *alloc, const struct wsh_alloc_range *list, size_t n,
+                      uint64_t numbers);
+
 /* Bytes in no live range, and the largest single free range. */
 size_t wsh_alloc_free_bytes(const struct wsh_alloc *alloc);
 size_t wsh_alloc_largest(const struct wsh_alloc *alloc);

@@ -96,6 +96,32 @@ int wsh_release(struct wsh_job *job, const void *ptr, const char *routine)
     return rc || number ? rc : -EINVAL;
 }
 
+int wsh_releases_restore(struct wsh_job *job)
+{
+    struct wsh_releases *releases = &job->releases;
+    size_t n, kept = 0;
+    uint64_t numbers;
+    struct wsh_alloc_range *list = wsh_alloc_list(job->heap.alloc, &n, &numbers);
+    int rc = list ? 0 : -ENOMEM;
+
+    pthread_mutex_lock(&releases->lock);
+    for (size_t i = 0; i < releases->n; i++) /* of the GPU's memory */
+        if (releases->list[i].key & 1)
+            releases->list[kept++] = releases->list[i];
+    releases->n = kept;
+    for (size_t i = 0; i < n && !rc; i++) {
+        if (!(list[i].number & 1))
+            continue;
+        rc = make_room(releases);
+        if (!rc)
+            note(releases, 2 * (list[i].number >> 1), list[i].off);
+    }
+    releases->fresh = true; /* all PEs look together again */
+    pthread_mutex_unlock(&releases->lock);
+    free(list);
+    return rc;
+}
+
 /* The lowest key from `from` on, or NONE. */
 static uint64_t first_from(struct wsh_releases *releases, uint64_t from)
 {
@@ -148,9 +174,9 @@ static void sweep(struct wsh_job *job, uint64_t from, const uint64_t bits[WORDS]
 
 static int combine(struct wsh_job *job, uint64_t *words, size_t n, enum wsh_reduce op, const char *routine)
 {
-    if (job->n_pes == 1)
+    if (job->all->n_pes == 1)
         return 0;
-    return wsh_reduce_small(&job->world, words, words, n, wsh_arith_find(op, WSH_NUM_U64), routine);
+    return wsh_reduce_small(job->all, words, words, n, wsh_arith_find(op, WSH_NUM_U64), routine);
 }
 
 /*
@@ -192,7 +218,7 @@ int wsh_release_barrier(struct wsh_job *job, bool ok, bool *all_ok, const char *
     int rc = wsh_quiet(&job->ctx);
 
     if (!rc)
-        rc = wsh_agree(&job->world, quiet, &all_quiet);
+        rc = wsh_agree(job->all, quiet, &all_quiet);
     if (!rc && !all_quiet)
         rc = agree(job, &ok, routine);
     if (all_ok)

@@ -30,6 +30,11 @@ struct wsh_releases {
 void wsh_releases_open(struct wsh_releases *releases);
 void wsh_releases_close(struct wsh_releases *releases);
 
+/*
+ * What is marked in the host heap is what this PE has released there (wsh_alloc_restore), from now on. 0 or -ENOMEM.
+ */
+int wsh_releases_restore(struct wsh_job *job);
+
 /* Local; by any thread. Memory of either heap. -EINVAL (logged): no live allocation starts there. -ENOMEM (logged). */
 int wsh_release(struct wsh_job *job, const void *ptr, const char *routine);
 

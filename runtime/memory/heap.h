@@ -23,6 +23,7 @@ struct wsh_heap {
     struct wsh_alloc *alloc;                /* of the host heap */
     int core_dump;                          /* enum wsh_env_core: what of the host heap core dumps hold */
     size_t page;                            /* granule in which memory is committed */
+    uint64_t finished;                      /* allocations, resizings and releases that all PEs have made */
     size_t committed;                       /* first offset of the host heap without memory behind it */
     const struct wsh_static_ranges *ranges; /* of static data, where it has gaps; else NULL */
     struct wsh_ranges *device; /* segments from WSH_SEG_DEVICE on by address; NULL: the GPU is not attached */

@@ -11,6 +11,16 @@
 #include <string.h>
 
 /*
+ * A collective has not come to its end: because a PE has failed while the others go on, which is NULL to the program;
+ * anything else ends the job.
+ */
+static void end_unless_failed(struct wsh_job *job, const char *routine, int rc)
+{
+    if (!wsh_coll_met_failure(job->all, routine, rc))
+        wsh_abort(1);
+}
+
+/*
  * Commits on every PE or on none (as far as offsets go); all PEs hold the same `committed`. Ends with a barrier.
  */
 static bool try_commit(struct wsh_job *job, size_t end, int *rc)
@@ -18,10 +28,13 @@ static bool try_commit(struct wsh_job *job, size_t end, int *rc)
     struct wsh_heap *heap = &job->heap;
     size_t before = heap->committed;
     bool all_ok = true;
+    int met;
 
     *rc = wsh_heap_commit(heap, end, job->local_size);
-    if (wsh_release_barrier(job, !*rc, &all_ok, "shmem_malloc"))
-        wsh_abort(1);
+    met = wsh_release_barrier(job, !*rc, &all_ok, "shmem_malloc");
+    if (met)
+        end_unless_failed(job, "shmem_malloc", met);
+    all_ok &= !met;
     if (!all_ok)
         heap->committed = before;
     else if (heap->committed > before)
@@ -63,14 +76,16 @@ static size_t block_take(struct wsh_job *job, size_t size, size_t align)
 {
     struct wsh_heap *heap = &job->heap;
     size_t off = wsh_alloc_get(heap->alloc, size, align);
+    int rc;
 
     if (off != WSH_ALLOC_NONE && off + size <= heap->committed)
         return off;
     if (off != WSH_ALLOC_NONE)
         wsh_alloc_put(heap->alloc, off);
-    if (wsh_release_barrier(job, true, NULL, "shmem_malloc"))
-        wsh_abort(1);
-    return wsh_alloc_get(heap->alloc, size, align);
+    rc = wsh_release_barrier(job, true, NULL, "shmem_malloc");
+    if (rc)
+        end_unless_failed(job, "shmem_malloc", rc);
+    return rc ? WSH_ALLOC_NONE : wsh_alloc_get(heap->alloc, size, align);
 }
 
 /* A committed range on every PE, or WSH_ALLOC_NONE on every PE. Ends with a barrier. */
@@ -93,28 +108,37 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
     return off;
 }
 
+/* The end of an allocation, which survivors of a failure count. */
+static void *finished(struct wsh_job *job, size_t off)
+{
+    if (off == WSH_ALLOC_NONE)
+        return NULL;
+    job->heap.finished++;
+    return job->heap.seg[WSH_SEG_HEAP].base + off;
+}
+
 void *wsh_heap_malloc(struct wsh_job *job, size_t size, size_t align)
 {
-    size_t off = size ? get_everywhere(job, size, align) : WSH_ALLOC_NONE;
-
-    return off == WSH_ALLOC_NONE ? NULL : job->heap.seg[WSH_SEG_HEAP].base + off;
+    return finished(job, size ? get_everywhere(job, size, align) : WSH_ALLOC_NONE);
 }
 
 void *wsh_heap_calloc(struct wsh_job *job, size_t count, size_t size)
 {
     size_t bytes, off;
-    char *ptr;
+    int rc;
 
     if (__builtin_mul_overflow(count, size, &bytes) || !bytes)
         return NULL;
     off = get_everywhere(job, bytes, 0);
     if (off == WSH_ALLOC_NONE)
         return NULL;
-    ptr = job->heap.seg[WSH_SEG_HEAP].base + off;
-    memset(ptr, 0, bytes);
-    if (wsh_barrier(&job->world, "shmem_calloc")) /* nobody may put into it before it is zero everywhere */
-        wsh_abort(1);
-    return ptr;
+    memset(job->heap.seg[WSH_SEG_HEAP].base + off, 0, bytes);
+    rc = wsh_barrier(job->all, "shmem_calloc"); /* nobody may put into it before it is zero everywhere */
+    if (!rc)
+        return finished(job, off);
+    end_unless_failed(job, "shmem_calloc", rc);
+    wsh_alloc_put(job->heap.alloc, off);
+    return NULL;
 }
 
 static size_t live_offset(const struct wsh_heap *heap, const void *ptr)
@@ -135,10 +159,12 @@ static int log_not_live(const char *routine, const void *ptr)
 int wsh_heap_free(struct wsh_job *job, void *ptr)
 {
     size_t off;
+    int rc;
 
     if (ptr && wsh_device_ops()->holds(job, ptr))
         return wsh_device_ops()->free(job, ptr);
-    if (wsh_release_barrier(job, true, NULL, "shmem_free"))
+    rc = wsh_release_barrier(job, true, NULL, "shmem_free");
+    if (rc && !wsh_coll_met_failure(job->all, "shmem_free", rc))
         return -EIO;
     if (!ptr)
         return 0;
@@ -146,6 +172,7 @@ int wsh_heap_free(struct wsh_job *job, void *ptr)
     if (off == WSH_ALLOC_NONE)
         return log_not_live("shmem_free", ptr);
     wsh_alloc_put(job->heap.alloc, off);
+    job->heap.finished += !rc; /* survivors begin again with what one has that has finished least */
     return 0;
 }
 
@@ -155,6 +182,7 @@ static size_t block_move(struct wsh_job *job, size_t off, size_t size)
     struct wsh_heap *heap = &job->heap;
     char *base = heap->seg[WSH_SEG_HEAP].base;
     size_t old = wsh_alloc_size(heap->alloc, off), moved;
+    int rc;
 
     if (!wsh_alloc_resize(heap->alloc, off, size)) {
         if (commit_everywhere(job, off + size))
@@ -166,13 +194,17 @@ static size_t block_move(struct wsh_job *job, size_t off, size_t size)
     if (moved == WSH_ALLOC_NONE)
         return moved;
     memcpy(base + moved, base + off, old < size ? old : size);
-    wsh_alloc_put(heap->alloc, off);
-    return wsh_barrier(&job->world, "shmem_realloc") ? WSH_ALLOC_NONE : moved;
+    rc = wsh_barrier(job->all, "shmem_realloc");
+    if (rc)
+        end_unless_failed(job, "shmem_realloc", rc);
+    wsh_alloc_put(heap->alloc, rc ? moved : off);
+    return rc ? WSH_ALLOC_NONE : moved;
 }
 
 void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
 {
     size_t off;
+    int rc;
 
     if (!ptr)
         return wsh_heap_malloc(job, size, 0);
@@ -180,11 +212,13 @@ void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
         return wsh_heap_free(job, ptr) ? wsh_abort(1), NULL : NULL;
     if (wsh_device_ops()->holds(job, ptr))
         return wsh_device_ops()->realloc(job, ptr, size);
-    if (wsh_barrier(&job->world, "shmem_realloc"))
-        wsh_abort(1);
+    rc = wsh_barrier(job->all, "shmem_realloc");
+    if (rc) {
+        end_unless_failed(job, "shmem_realloc", rc);
+        return NULL;
+    }
     off = live_offset(&job->heap, ptr);
     if (off == WSH_ALLOC_NONE && log_not_live("shmem_realloc", ptr))
         wsh_abort(1);
-    off = block_move(job, off, size);
-    return off == WSH_ALLOC_NONE ? NULL : job->heap.seg[WSH_SEG_HEAP].base + off;
+    return finished(job, block_move(job, off, size));
 }

@@ -9,7 +9,11 @@
  *   clear  quiet; nobody behind, and tail still me + 1: cswap to 0. Else the one behind is in the own node, or
  *          about to be: wait for it, and take WAIT out of its node.
  *
- * The one behind ORs bits 0 to 29 and the one before ANDs bit 31, each once: neither can undo the other.
+ * The one behind ORs bits 0 to 19 and the one before ANDs bit 31, each once: neither can undo the other.
+ *
+ * A PE that fails while the others go on takes its node with it, and who is behind it is not known. So once a PE has
+ * failed nobody waits for a lock any more, until the world has shrunk (team/shrink.c). Each word has the number of
+ * shrinks when it was written: a word of before says no more than 0.
  */
 #include "runtime/op/lock.h"
 
@@ -23,7 +27,10 @@
 
 #define WAIT (UINT32_C(1) << 31) /* the PE before has not cleared the lock */
 #define MINE (UINT32_C(1) << 30) /* this PE waits for the lock or holds it */
-#define NEXT (MINE - 1)          /* the PE behind, plus 1 */
+#define LEFT (UINT32_C(1) << 29) /* it has given up, since a PE has failed */
+#define TURN_AT 20               /* the number of shrinks, where both words have it */
+#define TURN (UINT32_C(0x1ff) << TURN_AT)
+#define NEXT ((UINT32_C(1) << TURN_AT) - 1) /* the PE behind, plus 1; of the tail, the last one */
 
 struct words {
     uint32_t tail, node;
@@ -36,7 +43,8 @@ struct call {
     struct wsh_job *job;
     struct words *words;
     int home;
-    int before; /* the PE waited for, or -1 */
+    int before;    /* the PE waited for, or -1 */
+    uint32_t turn; /* the number of shrinks, at its place in a word */
 };
 
 /* Locks that lie side by side have their homes at different PEs. */
@@ -47,8 +55,29 @@ static int call_begin(struct call *call, struct wsh_job *job, long *lock)
 
     if (seg < 0 || seg >= WSH_SEG_DEVICE || off % sizeof *lock)
         return -EFAULT;
-    *call = (struct call){job, (struct words *)lock, (int)(off / sizeof *lock % (size_t)job->n_pes), -1};
+    *call = (struct call){.job = job, .words = (struct words *)lock, .before = -1};
+    call->home = job->all->members[off / sizeof *lock % (size_t)job->all->n_pes];
+    call->turn = job->shrinks << TURN_AT & TURN;
     return 0;
+}
+
+/* A word, or 0 where it is of before a shrink. */
+static uint32_t word_now(const struct call *call, uint32_t word)
+{
+    return (word & TURN) == call->turn ? word : 0;
+}
+
+/* This PE as the last one of a queue. */
+static uint32_t tail_mine(const struct call *call)
+{
+    return call->turn | ((uint32_t)call->job->my_pe + 1);
+}
+
+/* Some PE has failed since the world has shrunk last. */
+static bool is_unrepaired(struct wsh_job *job)
+{
+    return wsh_unlikely(job->failures.failed != NULL) && wsh_failures_generation(job) != job->shrunk_at &&
+           wsh_failures_take(job);
 }
 
 static int word_change(struct call *call, uint32_t *word, enum wsh_amo_op op, uint32_t operand, int pe)
@@ -64,7 +93,7 @@ static uint32_t node_of(const struct call *call)
     uint32_t node = __atomic_load_n(&call->words->node, __ATOMIC_ACQUIRE);
 
     wsh_order_returns();
-    return node;
+    return word_now(call, node);
 }
 
 /* Only while no other PE can know this one's place in the queue. Release: before the tail names this PE. */
@@ -83,6 +112,18 @@ static int try_next(void *arg)
     return node_of(arg) & NEXT ? 0 : -EAGAIN;
 }
 
+/* Any that has failed since the world has shrunk may be in the queue. */
+static int call_needs(void *arg, int pe)
+{
+    const struct call *call = arg;
+
+    if (pe < 0)
+        return call->before;
+    if (wsh_failures_has(&call->job->failures, pe))
+        return wsh_failures_at(&call->job->failures, pe) > call->job->shrunk_at;
+    return pe == call->before;
+}
+
 static void call_describe(void *arg, char *text, size_t size)
 {
     const struct call *call = arg;
@@ -93,28 +134,48 @@ static void call_describe(void *arg, char *text, size_t size)
         snprintf(text, size, "PE %d to clear the lock at %p", call->before, (void *)call->words);
 }
 
+/* After a wait: this PE has given up if some PE has failed. Relaxed: for this PE alone. */
+static int node_leave(const struct call *call, int rc)
+{
+    if (rc == -EOWNERDEAD)
+        __atomic_fetch_or(&call->words->node, LEFT, __ATOMIC_RELAXED);
+    return rc;
+}
+
 static int wait_behind(struct call *call, uint32_t before)
 {
-    static const struct wsh_wait_why why = {"shmem_set_lock", call_describe};
+    static const struct wsh_wait_why why = {"shmem_set_lock", call_describe, call_needs};
     int rc;
 
-    call->before = (int)before - 1;
+    call->before = (int)(before & NEXT) - 1;
     rc = word_change(call, &call->words->node, WSH_AMO_OR, (uint32_t)call->job->my_pe + 1, call->before);
-    return rc ? rc : wsh_wait(call->job, &why, try_held, call);
+    rc = rc ? rc : wsh_wait(call->job, &why, try_held, call);
+    return node_leave(call, rc);
 }
 
 /* Joins the queue at its end (SWAP), or only if it is empty (CSWAP). *before: the PE that was last, plus 1; 0: none. */
 static int queue_join(struct call *call, struct wsh_job *job, long *lock, enum wsh_amo_op op,
                       uint32_t *before)
 {
-    const struct wsh_amo amo = {op, sizeof(uint32_t), (uint32_t)job->my_pe + 1, 0};
+    struct wsh_amo amo = {op, sizeof(uint32_t), 0, 0};
     int rc = call_begin(call, job, lock);
 
     *before = 0;
     if (rc || node_of(call))
-        return rc ? rc : -EDEADLK;
-    set_node(call, MINE | WAIT);
-    return wsh_amo(&job->ctx, &call->words->tail, &amo, before, call->home);
+        return rc ? rc : node_of(call) & LEFT ? -EOWNERDEAD : -EDEADLK;
+    set_node(call, MINE | WAIT | call->turn);
+    amo.operand = tail_mine(call);
+    rc = wsh_amo(&job->ctx, &call->words->tail, &amo, before, call->home);
+    while (!rc && op == WSH_AMO_CSWAP && *before != amo.compare && !word_now(call, *before)) {
+        amo.compare = *before; /* of before a shrink: the lock is free */
+        rc = wsh_amo(&job->ctx, &call->words->tail, &amo, before, call->home);
+    }
+    if (!rc && is_unrepaired(job) && wsh_failures_has(&job->failures, call->home)) {
+        set_node(call, 0); /* what is read there is nothing */
+        return -EOWNERDEAD;
+    }
+    *before = *before == amo.compare ? 0 : word_now(call, *before);
+    return rc;
 }
 
 int wsh_lock_set(struct wsh_job *job, long *lock)
@@ -143,7 +204,7 @@ int wsh_lock_test(struct wsh_job *job, long *lock, bool *held)
 /* With no PE behind. *left = the lock is free now; else another PE has joined the queue meanwhile. */
 static int queue_leave(struct call *call, bool *left)
 {
-    const uint32_t me = (uint32_t)call->job->my_pe + 1;
+    const uint32_t me = tail_mine(call);
     const struct wsh_amo go = {WSH_AMO_CSWAP, sizeof me, 0, me};
     uint32_t last = 0;
     int rc = wsh_amo(&call->job->ctx, &call->words->tail, &go, &last, call->home);
@@ -154,14 +215,23 @@ static int queue_leave(struct call *call, bool *left)
 
 static int lock_pass_on(struct call *call)
 {
-    static const struct wsh_wait_why why = {"shmem_clear_lock", call_describe};
+    static const struct wsh_wait_why why = {"shmem_clear_lock", call_describe, call_needs};
     int rc = wsh_wait(call->job, &why, try_next, call), next;
 
     if (rc)
-        return rc;
+        return node_leave(call, rc);
     next = (int)(node_of(call) & NEXT) - 1;
     set_node(call, 0);
     return word_change(call, &call->words->node, WSH_AMO_AND, ~WAIT, next);
+}
+
+/* Set before a shrink, which has made all locks free, or not at all. */
+static int node_forget(const struct call *call)
+{
+    if (!__atomic_load_n(&call->words->node, __ATOMIC_RELAXED))
+        return -EPERM;
+    set_node(call, 0);
+    return 0;
 }
 
 int wsh_lock_clear(struct wsh_job *job, long *lock)
@@ -170,8 +240,12 @@ int wsh_lock_clear(struct wsh_job *job, long *lock)
     bool left = false;
     int rc = call_begin(&call, job, lock);
 
-    if (rc || !node_of(&call))
-        return rc ? rc : -EPERM;
+    if (rc)
+        return rc;
+    if (!node_of(&call))
+        return node_forget(&call);
+    if (node_of(&call) & LEFT)
+        return 0;
     rc = wsh_quiet(&job->ctx);
     if (!rc && !(node_of(&call) & NEXT))
         rc = queue_leave(&call, &left);

@@ -12,7 +12,8 @@ struct wsh_job;
 
 /*
  * 0; -EFAULT: not a symmetric, aligned long in host memory; -EDEADLK: this PE holds the lock already (set, test);
- * -EPERM: it does not (clear); other errors were logged. test: *held says whether this PE holds it now.
+ * -EPERM: it does not (clear); -EOWNERDEAD: without the lock, since a PE has failed and the world has not shrunk since
+ * (clear: it may not reach the one behind); other errors were logged. test: *held says whether this PE holds it now.
  */
 int wsh_lock_set(struct wsh_job *job, long *lock);
 int wsh_lock_test(struct wsh_job *job, long *lock, bool *held);

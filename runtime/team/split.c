@@ -96,7 +96,7 @@ static bool take_rows(struct wsh_job *job, const struct rows *rows)
 static int rows_agree(struct wsh_team *parent, struct rows *rows)
 {
     struct wsh_job *job = parent->job;
-    int rc = find_rows(parent, rows, 0), from = 0;
+    int rc = parent->broken ? -EOWNERDEAD : find_rows(parent, rows, 0), from = 0;
 
     while (!rc) {
         bool mine = take_rows(job, rows);
@@ -112,6 +112,7 @@ static int rows_agree(struct wsh_team *parent, struct rows *rows)
         from = (from + 37 * (parent->coll->unit + 2)) % job->pool.n_units;
         rc = rc ? rc : find_rows(parent, rows, from);
     }
+    (void)wsh_coll_met_failure(parent, ROUTINE, rc);
     return rc;
 }
 

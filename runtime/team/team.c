@@ -3,6 +3,7 @@
 #include "runtime/team/team.h"
 
 #include "runtime/device_ops.h"
+#include "runtime/coll/coll.h"
 #include "runtime/coll/memory/pool.h"
 #include "runtime/coll/choose/state.h"
 #include "runtime/coll/request/request.h"
@@ -149,14 +150,15 @@ int wsh_team_destroy(struct wsh_team *team)
     while ((ctx = find_ctx(team)))
         wsh_ctx_close(ctx);
     rc = wsh_req_drain(team->job, team, "shmem_team_destroy");
-    if (!rc)
+    if (!rc && !wsh_coll_is_broken(team))
         rc = wsh_sync_last(team, "shmem_team_destroy");
-    if (rc)
+    if (rc && !wsh_coll_met_failure(team, "shmem_team_destroy", rc))
         return rc;
     pthread_mutex_lock(&team->job->ctxs_lock);
     wsh_device_ops()->team_gone(team);
     pthread_mutex_unlock(&team->job->ctxs_lock);
-    wsh_coll_detach(team);
+    if (!team->broken || team->shrunk) /* else others may still write to its sync area, which stays taken */
+        wsh_coll_detach(team);
     wsh_team_close(team);
     return 0;
 }

@@ -20,6 +20,7 @@ struct wsh_team {
     struct wsh_team *next, **link; /* split teams: in job->teams */
     int stride;                    /* of an old active set; 0 = not one */
     bool broken;                   /* a member has failed: its collectives return nonzero */
+    bool shrunk;                   /* that, and no member that lives writes to its sync area any more */
     int number;                    /* WSH_TEAM_WORLD …: alike on all members */
 };
 
@@ -77,7 +78,14 @@ uint64_t wsh_team_id_make(struct wsh_job *job);
 int wsh_team_by_id(struct wsh_job *job, uint64_t id, int n_pes, int number, int num_contexts,
                    struct wsh_team **team);
 
-/* Collective over the team; closes the contexts that were created from it too. 0 or a final error (logged). */
+/*
+ * Collective over the members that live: *survivors is a team of them. Of the world, routines without a team run over
+ * them from then on, and all have the same memory allocated. 0, or a negative errno that all get alike, after one line.
+ */
+int wsh_team_shrink(struct wsh_team *team, struct wsh_team **survivors);
+
+/* Collective over the team, unless it is broken; closes the contexts that were created from it too. 0 or a final error
+ * (logged). */
 int wsh_team_destroy(struct wsh_team *team);
 
 /*

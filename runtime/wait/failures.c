@@ -25,13 +25,16 @@ int wsh_failures_open(struct wsh_job *job)
         return -ENOMEM;
     }
     pthread_mutex_init(&job->failures.lock, NULL);
+    pthread_mutex_init(&job->failures.watch_lock, NULL);
     return 0;
 }
 
 void wsh_failures_close(struct wsh_job *job)
 {
-    if (job->failures.failed)
+    if (job->failures.failed) {
         pthread_mutex_destroy(&job->failures.lock);
+        pthread_mutex_destroy(&job->failures.watch_lock);
+    }
     free(job->failures.failed);
     job->failures = (struct wsh_failures){0};
 }
@@ -48,12 +51,14 @@ static void take(struct wsh_job *job)
     uint32_t generation = wsh_failures_generation(job);
 
     for (int pe = 0; pe < job->n_pes; pe++) {
-        if (failures->failed[pe] || !job->boot.ops->has_failed(&job->boot, pe))
+        uint32_t at = failures->failed[pe] ? 0 : job->boot.ops->failed_at(&job->boot, pe);
+
+        if (!at)
             continue;
         wsh_info(WSH_SUB_BOOTSTRAP, "PE %d has failed", pe);
         for (unsigned tp = 0; tp < job->n_tps; tp++)
             job->tp[tp]->ops->forget(job->tp[tp], pe);
-        __atomic_store_n(&failures->failed[pe], 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&failures->failed[pe], at, __ATOMIC_RELAXED);
         __atomic_store_n(&failures->n, failures->n + 1, __ATOMIC_RELAXED);
     }
     /* Release: who finds it reads the list of that time, or a later one. */

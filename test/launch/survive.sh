@@ -22,7 +22,7 @@ survives()
 
 if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
     for turn in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        for routine in barrier sum sums broadcast alltoall split; do
+        for routine in barrier sum sums broadcast alltoall split nb1 nb8 alltoallv timed; do
             for how in kill segv exit3; do
                 hosts=1 survives 3 $how 0 $routine
                 hosts=1 survives 8 $how -1 $routine
@@ -43,6 +43,11 @@ else
     survives 4 kill 0 broadcast
     survives 8 kill -1 alltoall
     survives 2 kill 0 split
+    survives 3 kill 1 nb1
+    survives 4 kill 0 nb8
+    survives 3 segv 2 alltoallv
+    hosts=2 survives 4 kill -1 nb8
+    survives 3 kill 2 timed
     hosts=2 survives 4 kill 1 sum
     hosts=2 survives 4 kill 0 rma
     hosts=1 transports=efa survives 3 segv 2 rma

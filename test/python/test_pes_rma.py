@@ -133,6 +133,8 @@ def test_wait_until_sets(me, n):
     assert shmem.test_all(words, "gt", 0) and shmem.test_some(words, "gt", 0) == list(range(n))
     assert shmem.test_any(words, "lt", 0) is None
     assert shmem.wait_until_any(words, "eq", 0, status=[1] * n) is None
+    assert shmem.wait_until_timeout(words, "gt", 0, 60) == 0
+    assert shmem.wait_until_timeout(words, "eq", 0, 0.01) == 1
 
 
 def test_fence(xp, me, right, left):

@@ -26,8 +26,10 @@ struct comparison {
 
 static void words_combine(const struct comparison *comparison, uint64_t *words, size_t n, enum wsh_reduce op)
 {
-    if (wsh_reduce_small(comparison->team, words, words, n, wsh_arith_find(op, WSH_NUM_U64),
-                         comparison->mine->text))
+    int rc = wsh_reduce_small(comparison->team, words, words, n, wsh_arith_find(op, WSH_NUM_U64),
+                              comparison->mine->text);
+
+    if (rc && !wsh_coll_met_failure(comparison->team, comparison->mine->text, rc))
         wsh_abort(1);
 }
 
@@ -94,7 +96,7 @@ void wsh_check_same(const char *what, struct wsh_team *team, const char *fmt, ..
     va_list list;
 
     wsh_overwrite_forget(NULL); /* who comes to a collective may have seen what was put before */
-    if (team->n_pes == 1)
+    if (team->n_pes == 1 || team->broken)
         return;
     va_start(list, fmt);
     vsnprintf(args, sizeof args, fmt, list);
@@ -148,9 +150,14 @@ void wsh_check_collected(struct wsh_team *team, const struct wsh_check_arrays *a
     struct wsh_check_arrays all = *arrays;
     uint64_t sum = arrays->dest_len;
     size_t off;
+    int rc = team->broken ? -EOWNERDEAD
+                          : wsh_reduce_small(team, &sum, &sum, 1, wsh_arith_find(WSH_REDUCE_SUM, WSH_NUM_U64),
+                                             "shmem_collect");
 
-    if (wsh_reduce_small(team, &sum, &sum, 1, wsh_arith_find(WSH_REDUCE_SUM, WSH_NUM_U64), "shmem_collect"))
+    if (rc && !wsh_coll_met_failure(team, "shmem_collect", rc))
         wsh_abort(1);
+    if (rc)
+        return;
     all.dest_len = sum;
     if (sum && wsh_heap_find(&wsh_job.heap, all.dest, sum, &off) >= 0)
         wsh_check_arrays(&all);
@@ -162,7 +169,7 @@ void wsh_check_same_block(const char *what, const void *ptr, size_t size)
 
     name_address(ptr, name, sizeof name);
     if (size == WSH_CHECK_ANY)
-        wsh_check_same(what, &wsh_job.world, "%s", name);
+        wsh_check_same(what, wsh_job.all, "%s", name);
     else
-        wsh_check_same(what, &wsh_job.world, "%s, %zu bytes", name, size);
+        wsh_check_same(what, wsh_job.all, "%s, %zu bytes", name, size);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * survive HOW WHO ROUTINE: PE WHO dies by HOW (kill, segv, exit3) in the middle of many collectives ROUTINE (barrier,
- * sum, sums, broadcast, alltoall, split); the others check what they are told and go on. ROUTINE rma: it dies among
+ * sum, sums, broadcast, alltoall, split; nb1, nb8: so many nonblocking ones in flight; alltoallv, also nonblocking;
+ * timed: waits with a limit); the others check what they are told and go on. ROUTINE rma: it dies among
  * puts, gets, atomics and fences to random PEs; what went between the others is exact.
  */
 #include <shmem.h>
@@ -18,8 +19,64 @@ static long src[N], dest[N];
 enum { PES = 16, MOVES = 20000 };
 static long added[PES], box[PES], told_added[PES], told_box[PES], told[PES]; /* by source */
 
+enum { FLIGHT = 8 };
+static long nb_dest[FLIGHT][N];
+
+/* So many in flight, of several kinds; their status is that of all. */
+static int call_nb(shmem_team_t team, size_t n)
+{
+    shmemx_req_h requests[FLIGHT];
+
+    for (size_t i = 0; i < n; i++) {
+        if (i % 4 == 0)
+            shmemx_long_sum_reduce_nb(team, nb_dest[i], src, i < 4 ? 4 : N, &requests[i]);
+        else if (i % 4 == 1)
+            shmemx_long_broadcast_nb(team, nb_dest[i], src, N / 8, 0, &requests[i]);
+        else if (i % 4 == 2)
+            shmemx_long_alltoall_nb(team, nb_dest[i], src, 64, &requests[i]);
+        else
+            shmemx_sync_nb(team, &requests[i]);
+    }
+    return shmemx_req_wait_all(requests, n);
+}
+
+/* Short blocks, which go eagerly, and long ones; every second time it is tested and not waited for. */
+static int call_alltoallv(shmem_team_t team)
+{
+    static size_t counts[64], offsets[64], turn;
+    const int n = shmem_team_n_pes(team), me = shmem_team_my_pe(team);
+    shmemx_req_h request;
+    int rc = 1;
+
+    for (int i = 0; i < n; i++) {
+        counts[i] = (i + me) % 2 ? 4 : (size_t)(N / n);
+        offsets[i] = (size_t)i * (size_t)(N / n);
+    }
+    if (turn++ % 2)
+        return shmemx_long_alltoallv(team, dest, counts, offsets, src, counts, offsets);
+    shmemx_long_alltoallv_nb(team, dest, counts, offsets, src, counts, offsets, &request);
+    while (rc > 0)
+        rc = shmemx_req_test(&request);
+    return rc;
+}
+
+static long never;
+static int victim, heard, heard_of; /* by shmemx_on_failure */
+
+static void hear(int pe, void *arg)
+{
+    heard_of = pe;
+    __atomic_fetch_add((int *)arg, 1, __ATOMIC_RELEASE);
+}
+
 static int call(const char *routine, shmem_team_t team)
 {
+    if (!strcmp(routine, "timed"))
+        return shmemx_wait_until_timeout(&never, SHMEM_CMP_EQ, 1, shmem_my_pe() == victim ? 1e-3 : 60.) == 2;
+    if (!strncmp(routine, "nb", 2))
+        return call_nb(team, (size_t)atoi(routine + 2));
+    if (!strcmp(routine, "alltoallv"))
+        return call_alltoallv(team);
     if (!strcmp(routine, "barrier"))
         return shmemx_team_barrier(team);
     if (!strcmp(routine, "sum"))
@@ -132,6 +189,46 @@ static void check_news(int who, shmem_team_t team)
     check(shmemx_team_broken(team) == 1, "shmemx_team_broken");
 }
 
+/* The function has been called, once, within 2 s. */
+static void check_heard(int who)
+{
+    for (int ms = 0; ms < 2000 && !__atomic_load_n(&heard, __ATOMIC_ACQUIRE); ms++)
+        usleep(1000);
+    check(heard == 1 && heard_of == who, "the function of shmemx_on_failure");
+}
+
+/* A team, and then the world, without the one that has failed: everything works again. */
+static void go_on(int who, shmem_team_t team)
+{
+    static long lock, sum;
+    shmem_team_t fresh, all;
+    const int n = shmem_n_pes();
+    long *at;
+
+    check(!shmem_malloc(64), "an allocation while the world is broken");
+    if (team != SHMEM_TEAM_WORLD) {
+        check(!shmemx_team_shrink(team, &fresh), "no team of survivors");
+        check(shmem_team_n_pes(fresh) == n - 1 && !shmemx_team_broken(fresh), "the team of survivors");
+        check(!shmem_long_sum_reduce(fresh, dest, src, 1), "a sum of survivors");
+        shmem_team_destroy(fresh);
+        shmem_team_destroy(team);
+    }
+    check(!shmemx_team_shrink(SHMEM_TEAM_WORLD, &all), "no world of survivors");
+    check(shmem_team_n_pes(all) == n - 1 && shmem_team_translate_pe(SHMEM_TEAM_WORLD, who, all) == -1,
+          "the survivors");
+    src[0] = 1;
+    check(!shmem_long_sum_reduce(all, &sum, src, 1) && sum == n - 1, "the sum of survivors");
+    at = shmem_calloc(10, sizeof *at);
+    check(at != NULL, "no memory after the shrink");
+    check(!shmemx_set_lock_status(&lock), "a lock after the shrink");
+    shmem_long_atomic_inc(at, shmem_team_translate_pe(all, 0, SHMEM_TEAM_WORLD));
+    shmem_clear_lock(&lock);
+    shmem_barrier_all();
+    check(shmem_team_my_pe(all) || *at == n - 1, "atomics after the shrink");
+    shmem_free(at);
+    check(shmemx_team_broken(SHMEM_TEAM_WORLD) == 1 && shmemx_team_broken(all) == 0, "who is broken");
+}
+
 int main(int argc, char **argv)
 {
     shmem_team_t team = SHMEM_TEAM_WORLD;
@@ -147,6 +244,8 @@ int main(int argc, char **argv)
         shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
     check(!shmemx_failure_generation() && !shmemx_team_broken(team) && !shmemx_failed_pes(NULL, 0),
           "nobody has failed yet");
+    victim = who;
+    check(!shmemx_on_failure(hear, &heard), "no function");
     if (!strcmp(argv[3], "rma"))
         moves(argv[1], who);
     for (int i = 0; i < CALLS && !rc; i++) {
@@ -156,11 +255,13 @@ int main(int argc, char **argv)
     }
     check(rc, "a collective without a member returns 0");
     check_news(who, team);
-    for (int i = 0; i < 100; i++)
+    check_heard(who);
+    for (int i = 0; i < 100 && strcmp(argv[3], "timed"); i++)
         check(call(argv[3], team) != 0, "a later one returns 0");
     check(shmem_long_broadcast(team, dest, src, 1, who ? 0 : 1) != 0,
           "a broadcast whose root lives returns 0");
     shmem_barrier_all(); /* returns */
+    go_on(who, team);
     printf("PE %d went on\n", me);
     shmem_finalize();
     return 0;
