@@ -15,7 +15,7 @@ esac
 SHMEM_SYMMETRIC_SIZE=64M SHMEM_LIBFABRIC_PROVIDER=tcp
 export SHMEM_SYMMETRIC_SIZE SHMEM_LIBFABRIC_PROVIDER
 
-for source in hello.c pi.c transpose.c mandelbrot.c gups.c hash_table.c sample_sort.c bucket_sort.c pipeline.c heat/heat.c \
+for source in hello.c pi.c transpose.c mandelbrot.c gups.c hash_table.c sample_sort.c bucket_sort.c pipeline.c survive.c heat/heat.c \
     ring_attention/ring_attention.c moe/moe.c; do
     build "$source" -Wall -Wextra -Werror -std=c11 -pedantic
     case $source in gups.c) updates=5000 ;; *) updates= ;; esac
