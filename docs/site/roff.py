@@ -80,8 +80,8 @@ class Page:
             self.out.append("")
         elif name == "BR":
             self.line(self.reference(args[0], "".join(args[1:])))
-        elif name == "B":
-            self.line(inline(f"\\fB{line}\\fR"))
+        elif name in ("B", "I"):
+            self.line(inline(f"\\f{name}{line}\\fR"))
         elif name == "br":
             self.out[-1] += "  "
         elif name == "nf":
@@ -137,6 +137,16 @@ def aliases(build: Path) -> Dict[str, str]:
     return dict(line.split() for line in lines if line.strip())
 
 
+def neighbours(order: List[Tuple[str, str]], at: int, links: Dict[str, str]) -> str:
+    """Links to the pages before and after; generators make them for pages of the nav only."""
+    result = []
+    for word, other in (("Previous", at - 1), ("Next", at + 1)):
+        if 0 <= other < len(order):
+            name, section = order[other]
+            result.append(f"{word}: [{escape(name)}({section})]({links[name]})")
+    return "---\n\n" + " · ".join(result)
+
+
 def make_pages(source: Path, build: Path, out: Path) -> List[object]:
     """Writes a page for each manual page, and an index; returns their part of the nav."""
     found = sources(source, build)
@@ -144,12 +154,15 @@ def make_pages(source: Path, build: Path, out: Path) -> List[object]:
     links.update({name: links[page] for name, page in aliases(build).items() if page in links})
     out.mkdir(parents=True)
     index: Dict[str, List[str]] = {}
-    for (name, section), file in sorted(found.items(), key=lambda item: (item[0][1], item[0][0])):
+    order = sorted(found, key=lambda key: (key[1], key[0]))
+    for at, (name, section) in enumerate(order):
+        file = found[name, section]
         text = file.read_text(encoding="utf-8")
         page = Page(links, name)
         page.read(text)
         # The heading is first: generators take the title from there.
         body = f"# {name}({section})\n\n[Manual pages](index.md)\n" + "\n".join(page.out) + "\n"
+        body += "\n" + neighbours(order, at, links) + "\n"
         (out / links[name]).write_text(re.sub(r"\n{3,}", "\n\n", body), encoding="utf-8")
         index.setdefault(section, []).append(
             f"| [{escape(name)}]({links[name]}) | {escape(summary(text))} |"

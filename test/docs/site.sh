@@ -49,6 +49,7 @@ zensical=$(command -v "${WSH_TEST_ZENSICAL:-zensical}") ||
 site=$top_builddir/site
 run_job 200 make -C "$top_builddir" docs "ZENSICAL=$zensical"
 tap_check "make docs" test "$status" = 0
+[ "$status" = 0 ] || tap_done
 run_job 60 python3 "$links" --html "$site"
 tap_check "links of the site: $(tail -n 1 "$out")" test "$status" = 0
 for page in "$top_srcdir"/docs/guide/*.md; do
