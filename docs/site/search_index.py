@@ -3,7 +3,7 @@
 
 A page's text is cut at its headings. Rows of a table whose first cell has an anchor are entries of
 their own: messages of errors.md with their patterns, settings with their names. Manual pages know
-the other routines that they describe.
+the other routines that they describe, and the options.
 """
 
 import json
@@ -52,6 +52,7 @@ class Sections(HTMLParser):
         self.row: Optional[Entry] = None
         self.code: Optional[List[str]] = None
         self.hidden = 0
+        self.term = False  # of a list, such as an option of a program
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: List[Tuple[str, Optional[str]]]) -> None:
@@ -73,7 +74,10 @@ class Sections(HTMLParser):
             self.entries.append(self.row)
         elif tag == "code":
             self.code = []
-        elif tag in ("p", "li", "pre", "dt", "dd", "br", "div"):
+        elif tag == "dt":
+            self.term = True
+            self.section.text.append(" ")
+        elif tag in ("p", "li", "pre", "dd", "br", "div"):
             self.section.text.append(" ")
 
     def handle_endtag(self, tag: str) -> None:
@@ -81,6 +85,8 @@ class Sections(HTMLParser):
             self.hidden = max(0, self.hidden - 1)
         elif tag == self.heading:
             self.heading = ""
+        elif tag == "dt":
+            self.term = False
         elif tag == "code" and self.code is not None:
             text = "".join(self.code)
             if self.row and (self.cell == 1 or is_setting(text) and is_setting(self.row.names[0])):
@@ -97,6 +103,8 @@ class Sections(HTMLParser):
             return
         if self.code is not None:
             self.code.append(data)
+        if self.term:
+            self.section.names += re.findall(r"(?<!\S)-{1,2}\w[\w-]*", data)
         if self.row:
             if self.cell == 1:
                 self.row.title += data
