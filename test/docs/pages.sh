@@ -47,7 +47,7 @@ split()
 # calls FILE TOOLS: one of them, an expression, is called there.
 calls()
 {
-    grep -qE "(^|[ |(])($2) " "$1"
+    grep -qE "(^|[ |('-])($2)[ =]" "$1"
 }
 
 # Why a block cannot run here, or not now; nothing if it can.
