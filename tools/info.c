@@ -8,6 +8,8 @@
 #include "tools/info_check.h"
 #include "tools/info_coll.h"
 #include "tools/info_estimate.h"
+#include "tools/info_ping.h"
+#include "tools/info_ping_line.h"
 #include "tools/info_row.h"
 #include "tools/info_top.h"
 #include "tools/info_version.h"
@@ -19,7 +21,8 @@
 #include <string.h>
 
 struct view {
-    bool settings, topo, nics, collectives, check, parsable, json, all, verbose, version;
+    bool settings, topo, nics, collectives, check, parsable, json, all, verbose, version, pings;
+    struct wsh_ping_job ping;
     const char *topology; /* hwloc XML file, or NULL */
     const char *estimate; /* of which job, or NULL */
     const char *top;      /* process id of a PE, or NULL */
@@ -45,6 +48,9 @@ static void usage_print(void)
         "  -c, --check      what a job needs here; exit status 1 if something is missing\n"
         "  -T, --top PID    what the PEs of this host do whose job that process is in: whom each waits for,\n"
         "                   rates; every second on a terminal, else in a line every 10 seconds\n"
+        "  -P, --ping[=HOST]  latency and bandwidth of every NIC to HOST, where --ping without one waits\n"
+        "      --port N     of that, on both hosts (default " WSH_PING_PORT ")\n"
+        "      --seconds N  after which it ends at the latest (default 60)\n"
         "  -p, --parsable   key:value lines\n"
         "  -j, --json       the same as one object of JSON\n"
         "  -h, --help       this text\n"
@@ -240,14 +246,25 @@ static int show_collectives(const struct view *view)
 }
 
 static const struct option options[] = {
-    {"settings", no_argument, NULL, 's'},       {"all", no_argument, NULL, 'a'},
-    {"topo", no_argument, NULL, 't'},           {"nics", no_argument, NULL, 'n'},
-    {"collectives", no_argument, NULL, 'C'},    {"check", no_argument, NULL, 'c'},
-    {"parsable", no_argument, NULL, 'p'},       {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, 'h'},           {"version", no_argument, NULL, 'V'},
-    {"pes", required_argument, NULL, 'N'},      {"json", no_argument, NULL, 'j'},
-    {"topology", required_argument, NULL, 'X'}, {"estimate", required_argument, NULL, 'e'},
-    {"top", required_argument, NULL, 'T'},      {NULL, 0, NULL, 0},
+    {"settings", no_argument, NULL, 's'},
+    {"all", no_argument, NULL, 'a'},
+    {"topo", no_argument, NULL, 't'},
+    {"nics", no_argument, NULL, 'n'},
+    {"collectives", no_argument, NULL, 'C'},
+    {"check", no_argument, NULL, 'c'},
+    {"parsable", no_argument, NULL, 'p'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {"pes", required_argument, NULL, 'N'},
+    {"ping", optional_argument, NULL, 'P'},
+    {"port", required_argument, NULL, 'O'},
+    {"seconds", required_argument, NULL, 'S'},
+    {"json", no_argument, NULL, 'j'},
+    {"topology", required_argument, NULL, 'X'},
+    {"estimate", required_argument, NULL, 'e'},
+    {"top", required_argument, NULL, 'T'},
+    {NULL, 0, NULL, 0},
 };
 
 static int read_number(const char *option, const char *text, long most, long *number)
@@ -272,8 +289,19 @@ static int read_pes(const char *text, struct view *view)
     return rc;
 }
 
-static int read_rest(int argc, char **argv)
+static int read_port(const char *text, struct view *view)
 {
+    long n;
+
+    view->ping.port = text;
+    return read_number("--port", text, 65535, &n);
+}
+
+/* The host of --ping may be a word of its own. */
+static int read_rest(int argc, char **argv, struct view *view)
+{
+    if (view->pings && !view->ping.host && optind < argc)
+        view->ping.host = argv[optind++];
     if (optind >= argc)
         return 0;
     fprintf(stderr, "warpshmem-info: unexpected argument '%s'; see warpshmem-info --help\n", argv[optind]);
@@ -285,7 +313,7 @@ static int read_options(int argc, char **argv, struct view *view)
 {
     int rc = 0;
 
-    for (int c; !rc && (c = getopt_long(argc, argv, "satnCce:T:pjhvV", options, NULL)) != -1;) {
+    for (int c; !rc && (c = getopt_long(argc, argv, "satnCce:T:P::pjhvV", options, NULL)) != -1;) {
         switch (c) {
         case 's': view->settings = true; break;
         case 'a': view->settings = view->all = true; break;
@@ -301,11 +329,17 @@ static int read_options(int argc, char **argv, struct view *view)
         case 'j': view->json = view->parsable = true; break;
         case 'V': view->version = true; break;
         case 'h': usage_print(); return 1;
+        case 'P':
+            view->pings = true;
+            view->ping.host = optarg;
+            break;
         case 'N': rc = read_pes(optarg, view); break;
+        case 'O': rc = read_port(optarg, view); break;
+        case 'S': rc = read_number("--seconds", optarg, 86400, &view->ping.seconds); break;
         default: fprintf(stderr, "warpshmem-info: see warpshmem-info --help\n"); return 3;
         }
     }
-    return rc ? rc : read_rest(argc, argv);
+    return rc ? rc : read_rest(argc, argv, view);
 }
 
 static int show(const struct view *view)
@@ -314,6 +348,8 @@ static int show(const struct view *view)
 
     if (view->version || view->json)
         wsh_info_version(view->parsable);
+    if (view->pings)
+        return wsh_info_ping(&view->ping);
     if (view->topo)
         rc |= show_topo(view);
     if (view->nics)
@@ -332,13 +368,14 @@ static int show(const struct view *view)
 
 int main(int argc, char **argv)
 {
-    struct view view = {0};
+    struct view view = {.ping = {.port = WSH_PING_PORT, .seconds = WSH_PING_SECONDS}};
     int rc = read_options(argc, argv, &view);
 
     if (rc)
         return rc - 1;
     if (view.top)
         return wsh_info_top(view.top);
+    view.ping.parsable = view.parsable;
     if (view.json)
         wsh_info_json_begin(stdout);
     rc = show(&view);
