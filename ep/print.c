@@ -22,10 +22,10 @@ void ep_print_pe(int pe)
 
 static bool errors_are_held(void)
 {
-    int held = shmemx_hold_errors(1);
+    int held = shmemx_error_hold(1);
 
     if (!held)
-        shmemx_hold_errors(0);
+        shmemx_error_hold(0);
     return held;
 }
 
@@ -60,11 +60,17 @@ int ep_refuse(const char *routine, const char *format, ...)
     return 1;
 }
 
-const char *shmemx_ep_last_error(void)
+const char *shmemx_ep_error_last(void)
 {
     memcpy(read_error, last_error, sizeof read_error);
     last_error[0] = '\0';
     return read_error;
+}
+
+/* Its former name. */
+const char *shmemx_ep_last_error(void)
+{
+    return shmemx_ep_error_last();
 }
 
 /* Any word of SHMEM_DEBUG but these says that information is wanted, as the library reads it. */

@@ -11,7 +11,8 @@
 /*
  * Teams by number, a small integer that is alike on all members: 0 the world, 1 SHMEM_TEAM_SHARED, 2 and 3 those below,
  * others from 4 on; -1 SHMEM_TEAM_INVALID. SHMEMX_TEAM makes a handle of it, as good as the one that the team was made
- * with, on the host and in kernels.
+ * with, on the host and in kernels. It is compiled into programs, and stays what it is as long as the library is
+ * libwarpshmem.so.0. Programs of the host call shmemx_team_of_number, which knows whether there is such a team.
  */
 #define SHMEMX_TEAM(number) ((shmem_team_t)(intptr_t)((number) + 1))
 #define SHMEMX_TEAM_NODE SHMEMX_TEAM(2) /* the PEs of this host, reached by shmem_ptr or not */
@@ -34,6 +35,9 @@ typedef struct {
     shmemx_counter_t counter;
     int pe;
 } shmemx_put_t;
+
+/* Of a former name: a compiler warns of calls; -Wno-deprecated-declarations keeps it quiet. */
+#define WSH_INSTEAD(routine) __attribute__((deprecated("call " #routine)))
 
 #if defined __CUDA_ARCH__ && !defined SHMEMX_HOST_ONLY
 #define WSH_DEVICE_FIRST
@@ -153,7 +157,8 @@ void shmemx_free_device(void *ptr);
  * in the same order on all PEs, so that addresses stay alike. Memory that was given back already, or freed, ends the
  * job with a line. After shmem_finalize it does nothing.
  *
- * With SHMEM_FREE_LATER=1 shmem_free and shmemx_free_device (and nvshmem_free) are this routine.
+ * With SHMEM_FREE_LATER=1 shmem_free and shmemx_free_device (and nvshmem_free) are this routine. That setting is
+ * deprecated, and goes with version 0.2.
  */
 void shmemx_free_later(void *ptr);
 
@@ -172,12 +177,6 @@ void *shmemx_buffer_register_symmetric(void *addr, size_t length, int flags);
 int shmemx_buffer_unregister_symmetric(void *addr, size_t length);
 
 /*
- * The same for a program that would like the buffer to be at another address, or NULL. It stays where it is, since its
- * pages are mapped there; a line at SHMEM_DEBUG=info says so where the two differ.
- */
-void *shmemx_buffer_register_symmetric_at(void *addr, size_t length, void *preferred, int flags);
-
-/*
  * Name device memory that is source or target here of transfers with other PEs. Local. For device memory outside the
  * symmetric heap, after the GPU is attached; `length` is in bytes. Host transfers with host memory of other PEs need
  * it; where NICs take device memory they then read and write it themselves, for kernels too. At most 64 at a time,
@@ -192,6 +191,12 @@ void shmemx_buffer_unregister_all(void);
  * given to a later one. In kernels too.
  */
 int shmemx_team_number(shmem_team_t team);
+
+/*
+ * Return a handle of the team that has this number here; SHMEM_TEAM_INVALID where none has it, or this PE is no member.
+ * Local.
+ */
+shmem_team_t shmemx_team_of_number(int number);
 
 /*
  * Create a team of any PEs. Collective over `parent_team`, with equal arguments but for the configuration. pes[i] is
@@ -219,13 +224,13 @@ int shmemx_team_barrier(shmem_team_t team);
 
 /*
  * Tell where device heaps lie. Local; in kernels too. heap_base: this PE's own, NULL before the GPU is attached.
- * peer_heap_bases: an array in device memory of shmem_n_pes() addresses, for kernels to read: where this GPU reaches
+ * heap_peer_bases: an array in device memory of shmem_n_pes() addresses, for kernels to read: where this GPU reaches
  * the device heap of each PE by loads and stores, NULL where it does not. NULL before the GPU is attached. The copy of
  * `dest` lies at bases[pe] + (dest - heap_base). Both stay as they are when heaps grow.
  * Memory of shmemx_buffer_register_symmetric is elsewhere: shmem_ptr.
  */
 void *shmemx_device_heap_base(void);
-void **shmemx_peer_heap_bases(void);
+void **shmemx_device_heap_peer_bases(void);
 
 /*
  * Make n queues (0 to 4096) more, for routines shmemx_queue_… in kernels: each completes and orders what goes by it
@@ -294,22 +299,6 @@ int shmemx_stats_peers(shmemx_stats_peer_t *rows, size_t n);
 void shmemx_stats_add(int count, uint64_t n);
 
 /*
- * Count how often kernels and the proxy have waited for other hosts. Local. *kernels: how often, since the GPU was
- * attached, kernels of this PE that have ended waited until something was complete at a PE of another host (quiets,
- * gets, atomics that fetch). *threads: how often the threads of the proxy did so for them. Zeros where there is no
- * proxy. Deprecated: shmemx_stats has the same and more.
- */
-void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads);
-
-/*
- * Count what the proxy has moved for kernels. Local. *moved: bytes of puts, gets and atomics that it has started since
- * the GPU was attached. *copied: those of them that went through the rings, in host memory, since their source or
- * destination here is no memory that the transports use themselves, or they were short. Zeros where there is no proxy.
- * Deprecated: shmemx_stats.
- */
-void shmemx_proxy_bytes(uint64_t *moved, uint64_t *copied);
-
-/*
  * Make or end n counters, which count puts. Collective over the members of `team`, with equal n; `counters` is an array
  * of n handles, alike on all members. A counter begins at 0, is 64 bits wide and never falls or is set back: whoever
  * wants a difference keeps the value before.
@@ -338,8 +327,8 @@ void shmemx_ctx_putmem_counted_nbi(shmem_ctx_t ctx, void *dest, const void *sour
  * among them. It costs less than as many calls: of a kernel one release for many, of the host one doorbell of a NIC. In
  * kernels also by a warp and by a block; a kernel of 1024 threads that makes the latter has __launch_bounds__(1024).
  */
-void shmemx_putmem_nbi_list(const shmemx_put_t *puts, size_t n);
-void shmemx_ctx_putmem_nbi_list(shmem_ctx_t ctx, const shmemx_put_t *puts, size_t n);
+void shmemx_putmem_list_nbi(const shmemx_put_t *puts, size_t n);
+void shmemx_ctx_putmem_list_nbi(shmem_ctx_t ctx, const shmemx_put_t *puts, size_t n);
 
 /*
  * Begin and end a batch of a context: what this PE puts in between may be given to NICs together, with one doorbell for
@@ -371,15 +360,15 @@ int shmemx_report_remove(void *arg);
 /*
  * PEs that have failed while the others go on (SHMEM_ON_PE_FAILURE=continue, oshrun --on-pe-failure=continue; in the
  * other mode none ever has). A PE counts as failed once its process can no longer write. Local; any thread.
- *   shmemx_pe_failed           whether that PE has: 0 or 1
- *   shmemx_failed_pes          writes the numbers of the first n, in order, to list[n]; returns how many there are
- *   shmemx_failure_generation  grows with each failure
- *   shmemx_team_broken         whether a member has failed: its collectives then return nonzero at once, and those
- *                              without a result return; 0, 1, or -1 for SHMEM_TEAM_INVALID
+ *   shmemx_pe_failed             whether that PE has: 0 or 1
+ *   shmemx_pe_failed_list        writes the numbers of the first n, in order, to list[n]; returns how many there are
+ *   shmemx_pe_failed_generation  grows with each failure
+ *   shmemx_team_broken           whether a member has failed: its collectives then return nonzero at once, and those
+ *                                without a result return; 0, 1, or -1 for SHMEM_TEAM_INVALID
  */
 int shmemx_pe_failed(int pe);
-int shmemx_failed_pes(int *list, int n);
-uint64_t shmemx_failure_generation(void);
+int shmemx_pe_failed_list(int *list, int n);
+uint64_t shmemx_pe_failed_generation(void);
 int shmemx_team_broken(shmem_team_t team);
 
 /*
@@ -412,14 +401,14 @@ int shmemx_on_failure(void (*function)(int pe, void *arg), void *arg);
  * its end of line; "" where there is none. Local; may be called at any time. For bindings that make exceptions of
  * failures. Valid until the thread calls it again.
  */
-const char *shmemx_last_error(void);
+const char *shmemx_error_last(void);
 
 /*
- * With a nonzero `hold` lines about errors in this thread are kept for shmemx_last_error and not printed; with 0 those
+ * With a nonzero `hold` lines about errors in this thread are kept for shmemx_error_last and not printed; with 0 those
  * that nobody has asked for are printed. What ends the job is printed in any case. Returns whether they were held
  * before. Local; may be called at any time. For bindings whose exceptions have the line.
  */
-int shmemx_hold_errors(int hold);
+int shmemx_error_hold(int hold);
 
 /*
  * Return what a setting such as "SHMEM_DEBUG" is given by the environment, by any of its names, or by a file of
@@ -427,13 +416,6 @@ int shmemx_hold_errors(int hold);
  * time. For bindings and libraries that read settings themselves. The text is not to be changed or freed.
  */
 const char *shmemx_setting(const char *name);
-
-/*
- * Count what this PE has given to the network since shmem_init. Local. *operations: writes, reads and messages, the
- * library's own too. *bytes: of all of them, with the heads of messages. Zeros on one host.
- * Deprecated: shmemx_stats.
- */
-void shmemx_network_counts(uint64_t *operations, uint64_t *bytes);
 
 /*
  * Return this PE's own counter. The data of the puts that it counts are visible then. In kernels too.
@@ -450,6 +432,8 @@ void shmemx_counter_wait_until(shmemx_counter_t counter, uint64_t value);
 }
 #endif
 #endif
+
+#include <shmem/old_names.h>
 
 /* In device code: the routines of shmem.h that kernels can call. Units of nvcc with none define SHMEMX_HOST_ONLY. */
 #if defined __CUDACC__ && !defined SHMEMX_HOST_ONLY

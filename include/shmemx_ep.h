@@ -226,7 +226,8 @@ int shmemx_ep_statistics(shmemx_ep_t ep, shmemx_ep_statistics_t *statistics);
  * Return the last line that this library has written about a refusal in this thread since the thread last asked,
  * without its end of line; "" where there is none. Local. Valid until the thread calls it again.
  */
-const char *shmemx_ep_last_error(void);
+const char *shmemx_ep_error_last(void);
+const char *shmemx_ep_last_error(void) WSH_INSTEAD(shmemx_ep_error_last);
 
 #ifdef __cplusplus
 }

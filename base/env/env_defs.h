@@ -20,7 +20,7 @@ WSH_ENV(device_max, SIZE, "SHMEM_DEVICE_SYMMETRIC_MAX", "0", "NVSHMEM_MAX_MEMORY
         "bytes that the device heap of a PE may grow to (0 = the memory of its GPU)")
 WSH_ENV(free_later, BOOL, "SHMEM_FREE_LATER", "0", "",
         "shmem_free, shmemx_free_device and nvshmem_free meet nobody, as shmemx_free_later: for programs that call "
-        "them in destructors; memory is free when all PEs have freed it")
+        "them in destructors; memory is free when all PEs have freed it. Deprecated: goes with version 0.2")
 WSH_ENV(nvidia_code, BOOL, "SHMEM_NVIDIA_DEVICE_CODE", "0", "",
         "start programs in which NVIDIA's library of device code is linked, as torch with its NVSHMEM backend: "
         "routines of the host and on streams serve them, but their own kernels that call NVSHMEM fail")

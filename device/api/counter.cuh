@@ -21,8 +21,8 @@
                                                          size_t nelems, shmemx_counter_t counter, int pe)    \
     WSH_BODY(wsh_dev_put_counted_nbi<SCOPE>("shmemx_ctx_putmem_counted_nbi" #SUFFIX, dest, source, nelems,   \
                                             counter, wsh_dev_pe("shmemx_ctx_putmem_counted_nbi" #SUFFIX, ctx, pe));) \
-    QUALIFIER void shmemx_putmem_nbi_list##SUFFIX(const shmemx_put_t *puts, size_t n)                        \
-    WSH_BODY(wsh_dev_list<SCOPE>("shmemx_putmem_nbi_list" #SUFFIX, puts, n);)                                \
+    QUALIFIER void shmemx_putmem_list_nbi##SUFFIX(const shmemx_put_t *puts, size_t n)                        \
+    WSH_BODY(wsh_dev_list<SCOPE>("shmemx_putmem_list_nbi" #SUFFIX, puts, n);)                                \
     QUALIFIER void shmemx_counter_wait_until##SUFFIX(shmemx_counter_t counter, uint64_t value)               \
     WSH_BODY(wsh_dev_counter_wait_until<SCOPE>("shmemx_counter_wait_until" #SUFFIX, counter, value);)
 WSH_EVERY_SCOPE(WSH_PUT_COUNTED, )

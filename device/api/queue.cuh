@@ -82,7 +82,7 @@ WSH_BODY(return wsh_dev_root() ? (int)wsh_ptx_poll(&wsh_dev_root()->n_named) : 0
 
 WSH_BOTH void *shmemx_device_heap_base(void)
 WSH_BODY(return (void *)wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE].base;)
-WSH_BOTH void **shmemx_peer_heap_bases(void)
+WSH_BOTH void **shmemx_device_heap_peer_bases(void)
 WSH_BODY(return wsh_device_view.ranges ? (void **)WSH_DEVICE_PEERS(wsh_device_view.ranges) : nullptr;)
 
 #endif

@@ -260,9 +260,8 @@ def make_pages(source: Path, build: Path, out: Path) -> List[object]:
         "|---|---|",
     ]
     nav: List[object] = ["device-api/index.md"]
-    for path in sorted(
-        set((source / "device/api").glob("*.cuh")) - {source / "device/api/shell.cuh"}
-    ):
+    skipped = {source / "device/api" / name for name in ("shell.cuh", "old_names.cuh")}
+    for path in sorted(set((source / "device/api").glob("*.cuh")) - skipped):
         body = page(path, made.get(path.name, []), pages)
         (out / f"{path.stem}.md").write_text(body, encoding="utf-8")
         index.append(f"| [{path.name}]({path.stem}.md) | {roff.escape(first_sentence(path))} |")

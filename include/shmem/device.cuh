@@ -18,11 +18,11 @@
  *                 the kernel with an error that CUDA keeps, while the library ends the job
  *   extensions    shmemx_team_number, shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives
  *                 (api/stream.cuh), puts, gets, signals, waits and quiet (api/stream_rma.cuh);
- *                 shmemx_putmem_counted_nbi, shmemx_counter_fetch, _wait_until, shmemx_putmem_nbi_list,
+ *                 shmemx_putmem_counted_nbi, shmemx_counter_fetch, _wait_until, shmemx_putmem_list_nbi,
  *                 shmemx_batch_begin, _end, shmemx_flush;
  *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through the caller's shared memory), shmemx_signal_op;
  *                 shmemx_collective_launch and its query (launch.cuh); shmemx_device_heap_base,
- *                 shmemx_peer_heap_bases, and operations by queues (api/queue.cuh)
+ *                 shmemx_device_heap_peer_bases, and operations by queues (api/queue.cuh)
  *
  * A put by a warp or block takes what any of its threads has stored before; a get may write from the moment that
  * the first thread calls; afterwards all threads may use both sides. SHMEMX_COPY_DEPTH (8) and SHMEMX_GET_DEPTH
@@ -75,6 +75,7 @@ struct __nv_bfloat16;
 #include "device/api/stream_rma.cuh"
 #include "device/api/wait.cuh"
 #include "device/api/launch.cuh"
+#include "device/api/old_names.cuh"
 #ifdef __CUDA_ARCH__
 #include "device/tile/reduce.cuh"
 #endif

@@ -73,14 +73,14 @@ static void least_add(const struct perf_run *run, const struct perf_op *op, int 
 
 static void counts_of(struct perf_run *run, const struct perf_op *op, long times, long counts[2])
 {
-    uint64_t before[2], after[2];
+    shmemx_stats_t before, after;
 
     shmem_barrier_all();
-    shmemx_network_counts(&before[0], &before[1]);
+    shmemx_stats(&before, sizeof before);
     perf_once(run, op, times);
-    shmemx_network_counts(&after[0], &after[1]);
-    for (int i = 0; i < 2; i++)
-        counts[i] = perf_sum(run, (long)(after[i] - before[i]));
+    shmemx_stats(&after, sizeof after);
+    counts[0] = perf_sum(run, (long)(after.network_operations - before.network_operations));
+    counts[1] = perf_sum(run, (long)(after.network_bytes - before.network_bytes));
 }
 
 void perf_network_add(struct perf_run *run, const struct perf_op *op, struct perf_row *row)

@@ -234,7 +234,7 @@ static __device__ void inter_post_runs(const struct inter_args &a, size_t run)
 {
 #pragma unroll 1
     for (size_t k = 0; k < a.window; k += run)
-        shmemx_putmem_nbi_list(a.list + k, a.window - k < run ? a.window - k : run);
+        shmemx_putmem_list_nbi(a.list + k, a.window - k < run ? a.window - k : run);
 }
 
 /* A window. */
@@ -248,9 +248,9 @@ template <int S, int WHAT> static __device__ void inter_post_all(const struct in
         for (size_t k = 0; k < a.window; k += S == DEV_WARP ? 16 : 1)
             inter_post_bare_run(a, k, S == DEV_WARP ? 16 : 1);
     else if (WHAT == INTER_POST_LIST && S == DEV_WARP)
-        shmemx_putmem_nbi_list_warp(a.list, a.window);
+        shmemx_putmem_list_nbi_warp(a.list, a.window);
     else if (WHAT == INTER_POST_LIST)
-        shmemx_putmem_nbi_list(a.list, a.window);
+        shmemx_putmem_list_nbi(a.list, a.window);
     else
 #pragma unroll 1
         for (size_t k = lanes ? threadIdx.x : 0; k < a.window; k += lanes ? 32 : 1)

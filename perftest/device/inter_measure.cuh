@@ -200,13 +200,12 @@ static long inter_plan(struct inter *p, const struct dev_row *row, inter_kernel 
 /* What kernels of this PE and its proxy threads have done so far. */
 static struct inter_counted inter_count()
 {
-    uint64_t kernels, threads, moved, copied, operations, network;
+    shmemx_stats_t s;
 
-    shmemx_proxy_waits(&kernels, &threads);
-    shmemx_proxy_bytes(&moved, &copied);
-    shmemx_network_counts(&operations, &network);
-    return inter_counted{(double)(kernels + threads), (double)moved, (double)copied, (double)operations,
-                         (double)network};
+    shmemx_stats(&s, sizeof s);
+    return inter_counted{(double)(s.kernel_waits + s.proxy_waits), (double)s.proxy_bytes,
+                         (double)s.proxy_copied_bytes, (double)s.network_operations,
+                         (double)s.network_bytes};
 }
 
 /* Of each of so many puts since then. */

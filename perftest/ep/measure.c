@@ -180,25 +180,25 @@ static long compute_calibrate(struct moe_run *run, double *us)
 static void count(struct moe_run *run, struct moe_row *row)
 {
     shmemx_ep_statistics_t before, after;
-    uint64_t network[4];
+    shmemx_stats_t first, last;
     int peers = run->route == REF_ONE_COPY ? run->npes / run->near - 1 : run->npes - run->near;
 
     shmem_barrier_all();
     shmemx_ep_statistics(run->ep, &before);
-    shmemx_network_counts(&network[0], &network[1]);
+    shmemx_stats(&first, sizeof first);
     if (row->what != MOE_COMBINE)
         done(moe_dispatch(run, SHMEMX_EP_BOTH));
     if (row->what != MOE_DISPATCH)
         done(moe_combine(run, SHMEMX_EP_BOTH));
     run->backend->finish();
-    shmemx_network_counts(&network[2], &network[3]);
+    shmemx_stats(&last, sizeof last);
     shmemx_ep_statistics(run->ep, &after);
     row->network = moe_sum(run, (double)(after.network_rows - before.network_rows)) / run->npes;
     row->near = moe_sum(run, (double)(after.near_rows - before.near_rows)) / run->npes;
     row->puts = moe_sum(run, (double)(after.network_puts - before.network_puts)) / run->npes;
     row->puts = peers > 0 ? row->puts / peers : 0;
-    row->operations = moe_sum(run, (double)(network[2] - network[0])) / run->npes;
-    row->network_bytes = moe_sum(run, (double)(network[3] - network[1])) / run->npes;
+    row->operations = moe_sum(run, (double)(last.network_operations - first.network_operations)) / run->npes;
+    row->network_bytes = moe_sum(run, (double)(last.network_bytes - first.network_bytes)) / run->npes;
 }
 
 /* What follows from the routing; and what the links allow. */

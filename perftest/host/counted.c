@@ -58,7 +58,7 @@ static void list(struct perf_run *run, long count)
                                  run->peer};
     for (long i = 0; i < count; i++) {
         if (!run->me)
-            shmemx_putmem_nbi_list(puts, n);
+            shmemx_putmem_list_nbi(puts, n);
         count_wait(run);
     }
 }
@@ -97,20 +97,20 @@ static void put_signal(struct perf_run *run, long count)
 /* The data; and what one window costs the network, both ways. The quiet brings what the window leaves behind. */
 static long window_check(struct perf_run *run, const struct perf_op *op)
 {
-    uint64_t before[2], after[2];
-    long wrong = perf_check_put(run, op), back;
+    shmemx_stats_t before, after;
+    long wrong = perf_check_put(run, op), operations, back;
 
     shmem_barrier_all();
-    shmemx_network_counts(&before[0], &before[1]);
+    shmemx_stats(&before, sizeof before);
     perf_once(run, op, 1);
-    shmemx_network_counts(&after[0], &after[1]);
-    back = perf_sum(run, run->me ? (long)(after[0] - before[0]) : 0);
+    shmemx_stats(&after, sizeof after);
+    operations = (long)(after.network_operations - before.network_operations);
+    back = perf_sum(run, run->me ? operations : 0);
     if (!run->me)
-        printf("# %s of %zu B: %ld puts, %llu operations and %llu bytes of the network from PE 0, %ld "
-               "operations "
-               "from the others, with a barrier\n",
-               op->name, run->len, puts_of(run), (unsigned long long)(after[0] - before[0]),
-               (unsigned long long)(after[1] - before[1]), back);
+        printf("# %s of %zu B: %ld puts, %ld operations and %llu bytes of the network from PE 0, %ld "
+               "operations from the others, with a barrier\n",
+               op->name, run->len, puts_of(run), operations,
+               (unsigned long long)(after.network_bytes - before.network_bytes), back);
     return wrong;
 }
 

@@ -7,14 +7,14 @@
 #define INTERFACE 1 /* of what _quick.py calls; it takes no other */
 
 /* The routines that start() is given, by name. */
-#define ROUTINES(of)                                                                                         \
-    of(accessible, "shmem_addr_accessible") of(hold_errors, "shmemx_hold_errors") of(put[0], "shmem_putmem") \
-        of(put[1], "shmem_putmem_nbi") of(get[0], "shmem_getmem") of(get[1], "shmem_getmem_nbi")             \
-            of(put_signal[0], "shmem_putmem_signal") of(put_signal[1], "shmem_putmem_signal_nbi")            \
-                of(signal_wait, "shmem_signal_wait_until") of(wait32, "shmem_int32_wait_until")              \
-                    of(wait64, "shmem_int64_wait_until") of(wait_u32, "shmem_uint32_wait_until")             \
-                        of(wait_u64, "shmem_uint64_wait_until") of(test32, "shmem_int32_test")               \
-                            of(test64, "shmem_int64_test") of(test_u32, "shmem_uint32_test")                 \
+#define ROUTINES(of)                                                                                        \
+    of(accessible, "shmem_addr_accessible") of(hold_errors, "shmemx_error_hold") of(put[0], "shmem_putmem") \
+        of(put[1], "shmem_putmem_nbi") of(get[0], "shmem_getmem") of(get[1], "shmem_getmem_nbi")            \
+            of(put_signal[0], "shmem_putmem_signal") of(put_signal[1], "shmem_putmem_signal_nbi")           \
+                of(signal_wait, "shmem_signal_wait_until") of(wait32, "shmem_int32_wait_until")             \
+                    of(wait64, "shmem_int64_wait_until") of(wait_u32, "shmem_uint32_wait_until")            \
+                        of(wait_u64, "shmem_uint64_wait_until") of(test32, "shmem_int32_test")              \
+                            of(test64, "shmem_int64_test") of(test_u32, "shmem_uint32_test")                \
                                 of(test_u64, "shmem_uint64_test")
 
 /* Look up the address of a routine and store it where its pointer is; false with an exception. */

@@ -40,8 +40,8 @@ CORE: Dict[str, str] = {
     "shmemx_get_uniqueid": "i p",
     "shmemx_set_attr_uniqueid_args": "i iipp",
     "shmemx_init_attr": "i up",
-    "shmemx_last_error": "s",
-    "shmemx_hold_errors": "i i",
+    "shmemx_error_last": "s",
+    "shmemx_error_hold": "i i",
     "shmemx_setting": "s s",
     # 9.3
     "shmem_malloc": "p z",

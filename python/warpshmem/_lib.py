@@ -121,7 +121,7 @@ def core() -> ctypes.CDLL:
     its names."""
     library = _load(CORE, ctypes.RTLD_GLOBAL)
     _declare(library, _abi.CORE)
-    atexit.register(library.shmemx_hold_errors, 0)  # what nobody has asked for is printed
+    atexit.register(library.shmemx_error_hold, 0)  # what nobody has asked for is printed
     return library
 
 
@@ -141,7 +141,7 @@ def hold_errors() -> None:
     """Let lines about errors in this thread be those of exceptions alone. Before calls that may be
     refused; once a thread."""
     if not hasattr(_thread, "holds"):
-        _thread.holds = core().shmemx_hold_errors(1)
+        _thread.holds = core().shmemx_error_hold(1)
 
 
 @functools.lru_cache(maxsize=None)

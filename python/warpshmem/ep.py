@@ -42,7 +42,7 @@ _PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
         [_pointer, _int, ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_int32)],
     ),
     "shmemx_ep_statistics": (_int, [_pointer, ctypes.POINTER(Statistics)]),
-    "shmemx_ep_last_error": (ctypes.c_char_p, []),
+    "shmemx_ep_error_last": (ctypes.c_char_p, []),
 }
 
 
@@ -55,7 +55,7 @@ def _routine(name: str) -> Any:
 
 def _last_line() -> str:
     """Return, once, the last line of this library about a refusal in this thread, or ""."""
-    text: bytes = _routine("shmemx_ep_last_error")()
+    text: bytes = _routine("shmemx_ep_error_last")()
     return text.decode(errors="replace")
 
 

@@ -21,7 +21,7 @@ def last_line() -> str:
     is none."""
     from . import _lib
 
-    text = _lib.core().shmemx_last_error()
+    text = _lib.core().shmemx_error_last()
     return text.decode(errors="replace") if text else ""
 
 

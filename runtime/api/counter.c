@@ -116,14 +116,25 @@ static void put_list(const char *what, shmem_ctx_t handle, const shmemx_put_t *p
     wsh_api_check(what, wsh_together_end(ctx));
 }
 
+void shmemx_putmem_list_nbi(const shmemx_put_t *puts, size_t n)
+{
+    put_list("shmemx_putmem_list_nbi: dest", SHMEM_CTX_DEFAULT, puts, n);
+}
+
+void shmemx_ctx_putmem_list_nbi(shmem_ctx_t ctx, const shmemx_put_t *puts, size_t n)
+{
+    put_list("shmemx_ctx_putmem_list_nbi: dest", ctx, puts, n);
+}
+
+/* Former names. */
 void shmemx_putmem_nbi_list(const shmemx_put_t *puts, size_t n)
 {
-    put_list("shmemx_putmem_nbi_list: dest", SHMEM_CTX_DEFAULT, puts, n);
+    shmemx_putmem_list_nbi(puts, n);
 }
 
 void shmemx_ctx_putmem_nbi_list(shmem_ctx_t ctx, const shmemx_put_t *puts, size_t n)
 {
-    put_list("shmemx_ctx_putmem_nbi_list: dest", ctx, puts, n);
+    shmemx_ctx_putmem_list_nbi(ctx, puts, n);
 }
 
 static void batch(const char *what, shmem_ctx_t handle, bool begin)

@@ -89,15 +89,11 @@ void *shmemx_buffer_register_symmetric(void *addr, size_t length, int flags)
     return wsh_buffer_register(&wsh_job, addr, length) ? NULL : addr;
 }
 
+/* A former name. */
 void *shmemx_buffer_register_symmetric_at(void *addr, size_t length, void *preferred, int flags)
 {
-    void *at = shmemx_buffer_register_symmetric(addr, length, flags);
-
-    if (at && preferred && at != preferred)
-        wsh_info(WSH_SUB_MEM,
-                 "the buffer of %zu bytes at %p stays there; %p, which is preferred, is not taken", length,
-                 at, preferred);
-    return at;
+    (void)preferred;
+    return shmemx_buffer_register_symmetric(addr, length, flags);
 }
 
 int shmemx_buffer_unregister_symmetric(void *addr, size_t length)
@@ -114,10 +110,16 @@ void *shmemx_device_heap_base(void)
     return wsh_job.heap.seg[WSH_SEG_DEVICE].base;
 }
 
+void **shmemx_device_heap_peer_bases(void)
+{
+    wsh_api_ready("shmemx_device_heap_peer_bases");
+    return wsh_job.device.attached ? (void **)(uintptr_t)wsh_device_state_peers(&wsh_job) : NULL;
+}
+
+/* A former name. */
 void **shmemx_peer_heap_bases(void)
 {
-    wsh_api_ready("shmemx_peer_heap_bases");
-    return wsh_job.device.attached ? (void **)(uintptr_t)wsh_device_state_peers(&wsh_job) : NULL;
+    return shmemx_device_heap_peer_bases();
 }
 
 int shmemx_queue_create(int n, int *queues)

@@ -33,12 +33,12 @@ int shmemx_report_remove(void *arg)
     return 1;
 }
 
-int shmemx_hold_errors(int hold)
+int shmemx_error_hold(int hold)
 {
     return wsh_log_hold(hold != 0);
 }
 
-const char *shmemx_last_error(void)
+const char *shmemx_error_last(void)
 {
     return wsh_log_last_error();
 }
@@ -89,7 +89,17 @@ void shmemx_stats_add(int count, uint64_t n)
         wsh_stats_add(&wsh_job.stats->ep_rows, n);
 }
 
-/* Deprecated names. */
+/* Former names. */
+
+const char *shmemx_last_error(void)
+{
+    return shmemx_error_last();
+}
+
+int shmemx_hold_errors(int hold)
+{
+    return shmemx_error_hold(hold);
+}
 
 void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads)
 {

@@ -153,6 +153,15 @@ int shmemx_team_number(shmem_team_t team)
     return members ? members->number : -1;
 }
 
+shmem_team_t shmemx_team_of_number(int number)
+{
+    const struct wsh_team *team;
+
+    wsh_api_ready("shmemx_team_of_number");
+    team = wsh_team_by_number(&wsh_job, number);
+    return team ? SHMEMX_TEAM(number) : SHMEM_TEAM_INVALID;
+}
+
 int shmemx_team_get_id(uint64_t *id)
 {
     wsh_api_ready("shmemx_team_get_id");

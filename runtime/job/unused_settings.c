@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares settings of the network and of GPUs with what the job has. */
+/* Compares settings of the network and of GPUs with what the job has, and names those that are deprecated. */
 #include "runtime/job/unused_settings.h"
 
 #include "base/cuda/cuda.h"
@@ -39,4 +39,7 @@ void wsh_unused_warn(const struct wsh_job *job)
         warn_unused("SHMEM_GDA=on", no_network);
     else if (env->gda == WSH_ON && !has_gpu())
         warn_unused("SHMEM_GDA=on", "this host has no GPU, or no NVIDIA driver");
+    if (env->free_later)
+        wsh_warn("SHMEM_FREE_LATER is deprecated and goes with version 0.2; call shmemx_free_later where PEs "
+                 "free memory at different times");
 }

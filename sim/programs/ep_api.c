@@ -266,7 +266,7 @@ int shmemx_report_add(void (*describe)(void *arg, char *text, size_t size), void
     return 0;
 }
 
-int shmemx_hold_errors(int hold)
+int shmemx_error_hold(int hold)
 {
     (void)hold;
     return 0;

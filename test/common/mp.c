@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "test/common/mp.h"
 
+#include <shmemx.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -110,6 +111,15 @@ bool mp_path_is(const char *path)
     const char *text = getenv("WSH_TEST_PATH");
 
     return text && !strcmp(text, path);
+}
+
+void mp_network_counts(uint64_t *operations, uint64_t *bytes)
+{
+    shmemx_stats_t stats;
+
+    mp_check(!shmemx_stats(&stats, sizeof stats), "no statistics");
+    *operations = stats.network_operations;
+    *bytes = stats.network_bytes;
 }
 
 int mp_right(void)

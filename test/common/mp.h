@@ -39,6 +39,9 @@ long mp_rounds(long quick, long thorough);
 /* True while the test runs over that path (the word in its head: "local", "tcp", "mixed" …). */
 bool mp_path_is(const char *path);
 
+/* What this PE has given to the network so far (shmemx_stats). */
+void mp_network_counts(uint64_t *operations, uint64_t *bytes);
+
 /* Neighbours in a ring of all PEs. */
 int mp_right(void);
 int mp_left(void);

@@ -25,7 +25,7 @@ enum { LIST = 50, PART = 1024 };
     }
 
 SCOPED(putmem_counted_nbi)
-SCOPED(putmem_nbi_list)
+SCOPED(putmem_list_nbi)
 SCOPED(counter_wait_until)
 SCOPED(flush)
 
@@ -105,7 +105,7 @@ template <int S> __global__ void send_list(struct place p, uint64_t round)
                                  i % 4 ? p.other : shmem_my_pe()};
     }
     __syncthreads();
-    dev_putmem_nbi_list<S>(p.list, (size_t)LIST);
+    dev_putmem_list_nbi<S>(p.list, (size_t)LIST);
 }
 
 template <int S> __global__ void receive_list(struct place p, uint64_t round, uint64_t count, struct dev_report *report)

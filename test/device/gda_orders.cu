@@ -104,11 +104,11 @@ __global__ void send_list(struct place p, shmemx_put_t *list, shmemx_counter_t c
         list[i] = shmemx_put_t{p.data + i * PART, p.source + i * PART, list_len(i), counter, p.peer};
     __syncthreads();
     if (S == THREAD && threadIdx.x == 0)
-        shmemx_putmem_nbi_list(list, LIST);
+        shmemx_putmem_list_nbi(list, LIST);
     if (S == WARP && threadIdx.x < 32)
-        shmemx_putmem_nbi_list_warp(list, LIST);
+        shmemx_putmem_list_nbi_warp(list, LIST);
     if (S == BLOCK)
-        shmemx_putmem_nbi_list_block(list, LIST);
+        shmemx_putmem_list_nbi_block(list, LIST);
 }
 
 __global__ void receive_list(struct place p, shmemx_counter_t counter, uint64_t count, unsigned seed,

@@ -114,16 +114,18 @@ static void copies_nothing(struct place p, const char *kind, bool zero_copy, boo
 {
     const uint64_t len = posted ? 0 : 2 * WORDS_MAX * 8;
 
-    uint64_t moved[2], copied[2];
+    shmemx_stats_t before, after;
+    uint64_t moved, copied;
 
     dev_case("%s: bytes through host memory", kind);
-    shmemx_proxy_bytes(&moved[0], &copied[0]);
+    shmemx_stats(&before, sizeof before);
     put_long<<<1, 1>>>(p);
     dev_wait();
-    shmemx_proxy_bytes(&moved[1], &copied[1]);
-    mp_check(moved[1] - moved[0] == len, "%llu bytes moved", (unsigned long long)(moved[1] - moved[0]));
-    mp_check(copied[1] - copied[0] == (zero_copy ? 0 : len), "%llu bytes copied",
-             (unsigned long long)(copied[1] - copied[0]));
+    shmemx_stats(&after, sizeof after);
+    moved = after.proxy_bytes - before.proxy_bytes;
+    copied = after.proxy_copied_bytes - before.proxy_copied_bytes;
+    mp_check(moved == len, "%llu bytes moved", (unsigned long long)moved);
+    mp_check(copied == (zero_copy ? 0 : len), "%llu bytes copied", (unsigned long long)copied);
     shmem_barrier_all();
 }
 

@@ -18,7 +18,7 @@ static struct network counts_now(const struct calls *calls)
 {
     struct network now;
 
-    shmemx_network_counts(&now.operations, &now.bytes);
+    mp_network_counts(&now.operations, &now.bytes);
     mp_check(!shmemx_ep_statistics(calls->ep, &now.calls), "no statistics");
     return now;
 }

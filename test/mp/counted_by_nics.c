@@ -36,7 +36,7 @@ static void no_cpu_of_the_target(char *data, char *source)
     mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &counter), "no counter");
     mp_fill(source, SLOT, 7);
     shmem_barrier_all();
-    shmemx_network_counts(&before[0], &before[1]);
+    mp_network_counts(&before[0], &before[1]);
     if (mp_me == 0) {
         for (int i = 0; i < PUTS; i++)
             shmemx_putmem_counted_nbi(data + i % SLOTS * SLOT, source, SLOT, counter, 1);
@@ -45,7 +45,7 @@ static void no_cpu_of_the_target(char *data, char *source)
         shmem_quiet();
     } else if (mp_me == 1) {
         mp_check(comes(20), "a quiet of counted puts waits for the target's CPU");
-        shmemx_network_counts(&after[0], &after[1]);
+        mp_network_counts(&after[0], &after[1]);
         mp_check(after[0] == before[0], "the target has sent %llu messages",
                  (unsigned long long)(after[0] - before[0]));
         mp_check(shmemx_counter_fetch(counter) == PUTS, "counted %llu of %d puts",

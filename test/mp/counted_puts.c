@@ -104,7 +104,7 @@ static void list(char *data, char *src)
                                      i % 4 ? counter : SHMEMX_COUNTER_INVALID, mp_right()};
             counted += i % 4 != 0;
         }
-        shmemx_putmem_nbi_list(puts, SLOTS);
+        shmemx_putmem_list_nbi(puts, SLOTS);
         expect_counted(counted);
         for (int i = 0; i < SLOTS; i++)
             if (i % 4)
@@ -116,7 +116,7 @@ static void list(char *data, char *src)
                      "put %d of a list, not counted, round %d", i, round);
         shmem_barrier_all();
     }
-    shmemx_putmem_nbi_list(NULL, 0);
+    shmemx_putmem_list_nbi(NULL, 0);
 }
 
 /* All of a batch leaves at its end, at a fence, a quiet or a wait; one context ends within its batch. */

@@ -63,7 +63,7 @@ static void expect(const char *what, int status, bool starts, const unsigned gri
 {
     static const unsigned none[3];
 
-    const char *said = shmemx_last_error();
+    const char *said = shmemx_error_last();
 
     mp_check(!status == starts, "%s: status %d", what, status);
     mp_check(!strstr(said, "nothing is launched on any PE") == starts, "%s: the line is '%s'", what, said);

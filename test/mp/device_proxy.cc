@@ -348,10 +348,10 @@ static void bursts_arrive(int to, int from, bool zero_copy)
 /* Waits for another PE so far: of what stands for kernels, and with `threads` of the proxy's. */
 static uint64_t waits(bool threads)
 {
-    uint64_t kernels, proxy;
+    shmemx_stats_t stats;
 
-    shmemx_proxy_waits(&kernels, &proxy);
-    return kernels + (threads ? proxy : 0);
+    mp_check(!shmemx_stats(&stats, sizeof stats), "no statistics");
+    return stats.kernel_waits + (threads ? stats.proxy_waits : 0);
 }
 
 /* Data by one ring, the flag by another after a fence, for which nobody waits. */

@@ -288,7 +288,7 @@ int main(void)
     setenv("NVSHMEM_IBGDA_NUM_RC_PER_PE", "1", 1); /* there from the start */
     mp_stopper_start();
     mp_begin();
-    mp_check(!shmemx_device_heap_base() && !shmemx_peer_heap_bases(), "a heap before the GPU is attached");
+    mp_check(!shmemx_device_heap_base() && !shmemx_device_heap_peer_bases(), "a heap before the GPU is attached");
     mp_check(!shmemx_queue_create(1, queues) && queues[0] == WSH_DEVICE_QUEUE_FIRST + 1, "no queue before the attach");
     offered = (unsigned char *)mp_alloc(BYTES);
     outgoing = (unsigned char *)mp_alloc(BYTES);
@@ -301,7 +301,7 @@ int main(void)
         uint64_t at = wsh_device_view.ranges;
         int pe = (mp_me + mp_npes / 2) % mp_npes;
 
-        mp_check((uint64_t)shmemx_peer_heap_bases() == WSH_DEVICE_PEERS(at), "the table is elsewhere");
+        mp_check((uint64_t)shmemx_device_heap_peer_bases() == WSH_DEVICE_PEERS(at), "the table is elsewhere");
         take_root(at);
         mp_check(root.n_queues == 1 + QUEUES && root.n_named == 1 + QUEUES && root.queue[QUEUES].ring,
                  "%u queues, %u named", root.n_queues, root.n_named);

@@ -72,8 +72,8 @@ static bool destroyed_twice(void)
     X(batch_begin, shmemx_ctx_batch_begin(CTX), NO_CTX) \
     X(batch_end, shmemx_ctx_batch_end(CTX), NO_CTX) \
     X(ctx_flush, shmemx_ctx_flush(CTX), NO_CTX) \
-    X(ctx_put_list, shmemx_ctx_putmem_nbi_list(CTX, &put, 1), NO_CTX) \
-    X(ctx_put_list_none, shmemx_ctx_putmem_nbi_list(CTX, &put, 0), NO_CTX) \
+    X(ctx_put_list, shmemx_ctx_putmem_list_nbi(CTX, &put, 1), NO_CTX) \
+    X(ctx_put_list_none, shmemx_ctx_putmem_list_nbi(CTX, &put, 0), NO_CTX) \
     X(ctx_counted, shmemx_ctx_putmem_counted_nbi(CTX, word, here, 8, COUNTER, 0), NO_CTX) \
     X(team_my_pe, shmem_team_my_pe(TEAM), NO_TEAM) \
     X(team_n_pes, shmem_team_n_pes(TEAM), NO_TEAM) \
@@ -97,7 +97,7 @@ static bool destroyed_twice(void)
     X(counter_create, shmemx_counter_create(TEAM, 1, &counter), NO_TEAM) \
     X(ep_create, shmemx_ep_create(TEAM, &config, &ep), NO_TEAM) \
     X(counted, shmemx_putmem_counted_nbi(word, here, 8, COUNTER, 0), NO_COUNTER) \
-    X(put_list, shmemx_putmem_nbi_list(&put, 1), NO_COUNTER) \
+    X(put_list, shmemx_putmem_list_nbi(&put, 1), NO_COUNTER) \
     X(counter_fetch, shmemx_counter_fetch(COUNTER), NO_COUNTER) \
     X(counter_wait, shmemx_counter_wait_until(COUNTER, 1), NO_COUNTER) \
     X(counter_destroy, shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &counter), "not the n that one") \

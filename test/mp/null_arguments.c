@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* former names too */
+
 #define N SHMEM_TEAM_WORLD
 
 static long word[8], psync[SHMEM_SYNC_SIZE];
@@ -134,9 +136,9 @@ static shmemx_ep_t ep(void)
     X(stats_peers, shmemx_stats_peers(NULL, 1), "shmemx_stats_peers: rows is NULL") \
     X(counter_create, ENDS(shmemx_counter_create(N, 1, NULL)), "counters is NULL") \
     X(counter_destroy, ENDS(shmemx_counter_destroy(N, 1, NULL)), "counters is NULL") \
-    X(put_list, ENDS(shmemx_putmem_nbi_list(NULL, 1)), "puts is NULL") \
-    X(put_list_source, ENDS(shmemx_putmem_nbi_list(&put, 1)), "source is NULL") \
-    X(put_list_none, RETURNS(shmemx_putmem_nbi_list(NULL, 0)), NULL) \
+    X(put_list, ENDS(shmemx_putmem_list_nbi(NULL, 1)), "puts is NULL") \
+    X(put_list_source, ENDS(shmemx_putmem_list_nbi(&put, 1)), "source is NULL") \
+    X(put_list_none, RETURNS(shmemx_putmem_list_nbi(NULL, 0)), NULL) \
     X(report_add, ENDS(shmemx_report_add(NULL, NULL)), "describe is NULL") \
     X(report_remove, shmemx_report_remove(NULL), "no callback has this arg") \
     X(nv_split, ENDS(nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, NULL)), "new_team is NULL") \

@@ -77,6 +77,7 @@ static void check_predefined_numbers(void)
                                   SHMEMX_TEAM_SAME_MYPE_NODE};
 
     for (int i = 0; i < 5; i++) {
+        mp_check(shmemx_team_of_number(i - 1) == teams[i], "the team of number %d", i - 1);
         mp_check(shmemx_team_number(teams[i]) == i - 1, "the number of team %d is %d", i - 1,
                  shmemx_team_number(teams[i]));
         mp_check(SHMEMX_TEAM(i - 1) == teams[i], "another handle of team %d", i - 1);
@@ -103,6 +104,7 @@ static int check_split_numbers(void)
     mp_check(shmem_team_my_pe(named) == shmem_team_my_pe(team) &&
                  shmem_team_n_pes(named) == shmem_team_n_pes(team),
              "number %d is another team", number);
+    mp_check(shmemx_team_of_number(number) == named, "number %d gives no handle", number);
     from = number;
     shmem_int_fcollect(named, to, &from, 1);
     for (int i = 0; i < shmem_team_n_pes(team); i++)
@@ -110,6 +112,8 @@ static int check_split_numbers(void)
     for (int i = 0; i < 2; i++)
         shmem_team_destroy(parts[i] == SHMEM_TEAM_INVALID ? parts[i]
                                                           : SHMEMX_TEAM(shmemx_team_number(parts[i])));
+    mp_check(shmemx_team_of_number(number) == SHMEM_TEAM_INVALID, "number %d outlives its team", number);
+    mp_check(shmemx_team_of_number(1 << 30) == SHMEM_TEAM_INVALID, "a team of any number");
     return number;
 }
 

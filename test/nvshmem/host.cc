@@ -123,7 +123,7 @@ static void check_queues(void)
     CHECK(queues[0] > NVSHMEMX_QP_DEFAULT && queues[1] == queues[0] + 1 && more[0] == queues[0] + 2);
     free(queues);
     free(more);
-    CHECK(!shmemx_device_heap_base() == !shmemx_peer_heap_bases());
+    CHECK(!shmemx_device_heap_base() == !shmemx_device_heap_peer_bases());
 }
 
 int main(void)

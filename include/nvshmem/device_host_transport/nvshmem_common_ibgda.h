@@ -73,7 +73,7 @@ WSH_NV_KERNEL void nvshmemi_ibgda_quiet(int dst_pe, int qp_id)
 /* Where this GPU reaches the copy at `dst_rank` of what lies at `ptr` here; 0: it does not. */
 WSH_NV_KERNEL uint64_t nvshmemi_get_p2p_ptr(const uint64_t &ptr, const int &rank, const int &dst_rank)
 {
-    uint64_t base = (uint64_t)shmemx_peer_heap_bases()[dst_rank];
+    uint64_t base = (uint64_t)shmemx_device_heap_peer_bases()[dst_rank];
 
     if (rank == dst_rank)
         return ptr;

@@ -95,10 +95,12 @@ WSH_NV_HOST void *nvshmemx_buffer_register_symmetric(void *addr, size_t length, 
     return shmemx_buffer_register_symmetric(addr, length, flags);
 }
 
+/* It stays at addr, whatever is preferred: its pages are mapped there. */
 WSH_NV_HOST void *nvshmemx_buffer_register_symmetric_at_preferred_address(void *addr, size_t length,
                                                                           void *preferred, int flags)
 {
-    return shmemx_buffer_register_symmetric_at(addr, length, preferred, flags);
+    (void)preferred;
+    return shmemx_buffer_register_symmetric(addr, length, flags);
 }
 
 WSH_NV_HOST int nvshmemx_buffer_unregister_symmetric(void *addr, size_t length)

@@ -16,7 +16,7 @@ struct wsh_nv_state {
 
 WSH_NV_KERNEL struct wsh_nv_state wsh_nv_device_state(void)
 {
-    return {shmem_my_pe(), shmem_n_pes(), shmemx_device_heap_base(), shmemx_peer_heap_bases()};
+    return {shmem_my_pe(), shmem_n_pes(), shmemx_device_heap_base(), shmemx_device_heap_peer_bases()};
 }
 
 #define nvshmemi_device_state_d (wsh_nv_device_state())

@@ -103,7 +103,7 @@ __global__ void queued(struct arguments a)
     QUEUE_ONE(char) QUEUE_ONE(short) QUEUE_ONE(float) QUEUE_ONE(uint64_t)
     QUEUE_ADD(int) QUEUE_ADD(uint64_t)
     shmemx_queue_signal_op(a.signal, 1, a.op, a.pe, shmemx_queue_number(3));
-    a.indices[0] = (size_t)shmemx_peer_heap_bases()[a.pe] + (size_t)shmemx_device_heap_base() +
+    a.indices[0] = (size_t)shmemx_device_heap_peer_bases()[a.pe] + (size_t)shmemx_device_heap_base() +
                    (size_t)shmemx_queue_count();
     shmemx_float_atomic_add((float *)a.dest, 1, a.pe), shmemx_double_atomic_add((double *)a.dest, 1, a.pe);
     *(float *)a.scratch = shmemx_float_atomic_fetch_add((float *)a.dest, 1, a.pe) +

@@ -47,7 +47,7 @@ struct args {
     KERNEL(put_signal_##SCOPE, shmem_putmem_signal##S(a.dest, a.source, a.n, a.signal, 1, a.op, a.pe))      \
     KERNEL(put_signal_nbi_##SCOPE, shmem_putmem_signal_nbi##S(a.dest, a.source, a.n, a.signal, 1, a.op, a.pe)) \
     KERNEL(put_counted_##SCOPE, shmemx_putmem_counted_nbi##S(a.dest, a.source, a.n, a.counter, a.pe))       \
-    KERNEL(put_list_##SCOPE, shmemx_putmem_nbi_list##S(a.puts, a.n))                                        \
+    KERNEL(put_list_##SCOPE, shmemx_putmem_list_nbi##S(a.puts, a.n))                                        \
     KERNEL(put_bulk_##SCOPE, extern __shared__ char scratch[];                                              \
            shmemx_putmem_bulk##S(a.dest, a.source, a.n, a.pe, scratch, 8192))                               \
     KERNEL(get_bulk_##SCOPE, extern __shared__ char scratch[];                                              \

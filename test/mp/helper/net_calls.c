@@ -47,11 +47,11 @@ static void count(const char *name, void (*call)(size_t n), size_t longs)
     for (int i = 0; i < FIRST; i++)
         call(longs);
     shmem_barrier_all();
-    shmemx_network_counts(&before[0], &before[1]);
+    mp_network_counts(&before[0], &before[1]);
     for (int i = 0; i < CALLS; i++)
         call(longs);
     shmem_quiet();
-    shmemx_network_counts(&after[0], &after[1]);
+    mp_network_counts(&after[0], &after[1]);
     for (int i = 0; i < 2; i++)
         after[i] -= before[i];
     shmem_uint64_sum_reduce(SHMEM_TEAM_WORLD, sum, after, 2);
