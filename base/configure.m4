@@ -41,6 +41,9 @@ AC_ARG_ENABLE([debug], [AS_HELP_STRING([--enable-debug],
 AS_IF([test "x$enable_debug" = xyes], [WSH_CFLAGS="$WSH_CFLAGS -DWSH_DEBUG"])
 AC_SUBST([WSH_HARDENING])
 
+# From the start, for who makes one program alone.
+AC_CONFIG_COMMANDS([base/version.h], [sh "$srcdir/base/make-version" --header base/version.h])
+
 # WSH_LOADED([PREFIX], [package], [soname where objdump does not say it]): a library that is not linked but loaded at run time.
 # PREFIX_SONAME is the name by which a program that is linked with it finds it. Where it lies outside of the system's folders,
 # libwarpshmem gets its folder as a run path (WSH_RPATHS).

@@ -8,6 +8,7 @@ libraries, and finds those that are installed.
 """
 
 import base64
+import functools
 import hashlib
 import io
 import os
@@ -42,6 +43,7 @@ EXTENSION = "_calls.abi3.so"  # lies in the package itself; warpshmem/_quick.py
 EXTENSION_SOURCES = os.path.join(HERE, "ext")
 # Light modules beside the package, which frameworks' plug-ins are.
 BESIDE = ("warpshmem_front.py",)
+VERSION = "warpshmem/_version.py"  # another one in wheels
 # A file that each Python reads at its start. Frameworks import deep_ep before they call plug-ins.
 START = "warpshmem.pth"
 START_LINE = (
@@ -66,28 +68,48 @@ PROGRAM = "oshrun"  # needs PMIx, which a start by a unique id does without
 SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-.*)\.so\.[0-9]+$")
 
 
+def beside(name: str) -> str:
+    """Return a file of this folder, or of the tree that it is in."""
+    here = os.path.join(HERE, name)
+    return here if os.path.exists(here) else os.path.join(HERE, "..", name)
+
+
+@functools.lru_cache(maxsize=None)
 def version() -> str:
-    """Return the package's version, whose home is warpshmem/__init__.py."""
-    with open(os.path.join(PACKAGE, "__init__.py"), encoding="utf-8") as source:
-        found = re.search(r'^__version__ = "([^"]+)"', source.read(), re.M)
-    assert found
-    return found.group(1)
+    """Return the package's version: base/make-version says it, or in an archive of the package
+    warpshmem/_version.py."""
+    maker = beside("base/make-version")
+    if os.path.exists(maker):
+        command = ["sh", maker, "--python"]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    found = re.search(r'^VERSION = "([^"]+)"', read(os.path.join(HERE, VERSION)).decode(), re.M)
+    return found.group(1) if found else "0+unknown"
+
+
+def version_module() -> bytes:
+    """Return what stands in the place of warpshmem/_version.py outside of the tree."""
+    return ('# SPDX-License-Identifier: BSD-3-Clause\nVERSION = "%s"\n' % version()).encode()
 
 
 def metadata() -> str:
     """Return METADATA."""
     return "\n".join(
         (
-            "Metadata-Version: 2.1",
+            "Metadata-Version: 2.4",
             "Name: warpshmem",
             "Version: " + version(),
             "Summary: OpenSHMEM for Python: symmetric arrays, one-sided transfers, GPUs",
-            "License: BSD-3-Clause",
+            "Description-Content-Type: text/markdown",
+            "Keywords: OpenSHMEM,PGAS,HPC,GPU,RDMA,expert parallelism",
+            "Author: The warpshmem developers",
+            "License-Expression: BSD-3-Clause",
+            "License-File: LICENSE",
             "Requires-Python: >=3.9",
             "Classifier: Operating System :: POSIX :: Linux",
+            "Classifier: Programming Language :: Python :: 3",
+            "Classifier: Typing :: Typed",
             "",
-            "OpenSHMEM 1.6 over shared memory, libfabric and NVLink, for numpy, torch and cupy.",
-            "",
+            read(beside("PACKAGE.md")).decode(),
         )
     )
 
@@ -203,6 +225,7 @@ class Wheel:
         )
         points = ENTRY_POINTS + (LAUNCHER if launcher else "")
         self.add(self.info + "/entry_points.txt", points.encode())
+        self.add(self.info + "/licenses/LICENSE", read(beside("LICENSE")))
         self.records.append(self.info + "/RECORD,,")
         self.zip.writestr(
             zipfile.ZipInfo(self.info + "/RECORD", (2020, 1, 1, 0, 0, 0)),
@@ -229,6 +252,11 @@ def read(path: str) -> bytes:
         return file.read()
 
 
+def content(name: str) -> bytes:
+    """Return a file as wheels and archives have it."""
+    return version_module() if name == VERSION else read(beside(name))
+
+
 def write_wheel(folder: str, build: Optional[str]) -> str:
     """Write a wheel, with the libraries of `build` where that is given; return its name."""
     os.makedirs(folder, exist_ok=True)
@@ -240,7 +268,7 @@ def write_wheel(folder: str, build: Optional[str]) -> str:
             files, platform = [alone], "linux_" + os.uname().machine
         wheel = Wheel(folder, platform)
         for name in sources():
-            wheel.add(name, read(os.path.join(HERE, name)))
+            wheel.add(name, content(name))
         wheel.add(START, START_LINE.encode())
         for path in files:
             name = os.path.basename(path)
@@ -274,12 +302,13 @@ def build_sdist(sdist_directory: str, config_settings: Optional[Dict[str, Any]] 
     base = "warpshmem-" + version()
     with tarfile.open(os.path.join(sdist_directory, base + ".tar.gz"), "w:gz") as archive:
         others = ["ext/" + name for name in sorted(os.listdir(EXTENSION_SOURCES))]
-        for name in sources() + ["backend.py", "pyproject.toml"] + others:
-            archive.add(os.path.join(HERE, name), base + "/" + name)
-        data = metadata().encode()
-        entry = tarfile.TarInfo(base + "/PKG-INFO")
-        entry.size = len(data)
-        archive.addfile(entry, io.BytesIO(data))
+        own = ["backend.py", "pyproject.toml", "PACKAGE.md", "LICENSE"]
+        files = {name: content(name) for name in sources() + own + others}
+        files["PKG-INFO"] = metadata().encode()
+        for name, data in files.items():
+            entry = tarfile.TarInfo(base + "/" + name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
     return base + ".tar.gz"
 
 

@@ -2,6 +2,7 @@
 /* What was built, from which commit, by what. */
 #include "tools/info_version.h"
 
+#include "base/version.h"
 #include "tools/build_info.h"
 #include "tools/info_row.h"
 
@@ -15,8 +16,8 @@
 void wsh_info_version(bool parsable)
 {
     static const char *const names[] = {"version", "openshmem", "commit", "compiler", "options", "[gpus"};
-    static const char *const values[] = {WSH_PACKAGE_VERSION, STANDARD,          WSH_BUILD_COMMIT,
-                                         WSH_BUILD_COMPILER,  WSH_BUILD_OPTIONS, WSH_BUILD_ARCHS};
+    static const char *const values[] = {WSH_VERSION,        STANDARD,          WSH_BUILD_COMMIT,
+                                         WSH_BUILD_COMPILER, WSH_BUILD_OPTIONS, WSH_BUILD_ARCHS};
 
     if (parsable) {
         wsh_info_row(stdout, "warpshmem", sizeof names / sizeof names[0], names, values);

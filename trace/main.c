@@ -2,6 +2,8 @@
 /* warpshmem-trace: makes the file of a trace from its parts, where PE 0 could not. */
 #include "trace/merge.h"
 
+#include "base/version.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +21,7 @@ int main(int argc, char **argv)
     if (argc == 2 && !strcmp(argv[1], "--help"))
         return fputs(help, stdout) < 0;
     if (argc == 2 && !strcmp(argv[1], "--version"))
-        return printf("warpshmem-trace (warpshmem) %s\n", WSH_PACKAGE_VERSION) < 0;
+        return printf("warpshmem-trace (warpshmem) %s\n", WSH_VERSION) < 0;
     if (argc != 2 || argv[1][0] == '-') {
         fputs(help, stderr);
         return 2;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "trace/merge.h"
 
+#include "base/version.h"
 #include "trace/parts.h"
 
 #include <errno.h>
@@ -244,8 +245,7 @@ static void name_write(struct writer *w, const struct wsh_trace_part *part)
 static void facts_write(struct writer *w)
 {
     fprintf(w->out,
-            "\n],\n\"otherData\":{\"made by\":\"warpshmem " WSH_PACKAGE_VERSION
-            "\",\"pes\":%d,\"missing\":%d,"
+            "\n],\n\"otherData\":{\"made by\":\"warpshmem " WSH_VERSION "\",\"pes\":%d,\"missing\":%d,"
             "\"pe\":[",
             w->parts.n, w->parts.missing);
     w->more = false;

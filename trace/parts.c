@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "trace/parts.h"
 
+#include "base/version.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,9 +20,9 @@
 static bool head_is_sound(const struct wsh_trace_head *head, size_t len, int pe)
 {
     return !memcmp(head->magic, WSH_TRACE_MAGIC, sizeof head->magic) &&
-           !strncmp(head->version, WSH_PACKAGE_VERSION, sizeof head->version) && head->pe == pe &&
-           head->n_pes > pe && head->n_pes <= MAX_PES && head->capacity &&
-           !(head->capacity & (head->capacity - 1)) && len >= WSH_TRACE_HEAD &&
+           !strncmp(head->version, WSH_RELEASE, sizeof head->version) && head->pe == pe && head->n_pes > pe &&
+           head->n_pes <= MAX_PES && head->capacity && !(head->capacity & (head->capacity - 1)) &&
+           len >= WSH_TRACE_HEAD &&
            head->capacity <= (len - WSH_TRACE_HEAD) / sizeof(union wsh_trace_record) &&
            memchr(head->host, 0, sizeof head->host);
 }

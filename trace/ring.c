@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/version.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -151,7 +152,7 @@ static void head_fill(struct wsh_trace_head *head, int pe, int n_pes, uint64_t c
         .ahead = {{0, -1, 0}, {0, -1, 0}},
     };
     memcpy(head->magic, WSH_TRACE_MAGIC, sizeof head->magic);
-    snprintf(head->version, sizeof head->version, "%s", WSH_PACKAGE_VERSION);
+    snprintf(head->version, sizeof head->version, "%s", WSH_RELEASE);
     gethostname(head->host, sizeof head->host - 1);
 }
 

@@ -21,6 +21,7 @@
 #include "base/env/conf.h"
 #include "base/env/env.h"
 #include "base/err.h"
+#include "base/version.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -402,7 +403,7 @@ static int job_dispatch(const struct wsh_args *args)
     int rc;
 
     if (args->help || args->version) {
-        fputs(args->help ? wsh_args_help : "oshrun (warpshmem) " WSH_PACKAGE_VERSION "\n", stdout);
+        fputs(args->help ? wsh_args_help : "oshrun (warpshmem) " WSH_VERSION "\n", stdout);
         return fflush(stdout) ? OSHRUN_FAILED : 0;
     }
     if (args->verbose)

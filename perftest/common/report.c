@@ -141,8 +141,8 @@ static void json_head(const struct perf_report *r, const struct perf_options *op
     fputc('{', r->json);
     json_pair(r->json, "program", about->program, ", ");
     json_pair(r->json, "library", about->library, ", ");
-#ifdef WSH_PACKAGE_VERSION
-    json_pair(r->json, "warpshmem_version", WSH_PACKAGE_VERSION, ", ");
+#ifdef PACKAGE_VERSION
+    json_pair(r->json, "warpshmem_version", PACKAGE_VERSION, ", ");
 #endif
     if (about->version)
         json_pair(r->json, "version", about->version, ", ");

@@ -82,6 +82,7 @@ from .rma import (
     signal_update,
 )
 from .teams import TEAM_NODE, TEAM_SAME_MYPE_NODE, TEAM_SHARED, TEAM_WORLD, Team
+from ._version import VERSION as __version__
 from .waits import (
     signal_wait_until,
     test,
@@ -95,7 +96,6 @@ from .waits import (
     wait_until_timeout,
 )
 
-__version__ = "0.1.0"
 __all__ = [
     name
     for name in dir()

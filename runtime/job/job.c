@@ -4,6 +4,7 @@
 
 #include "base/process/nvidia_nvshmem.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "runtime/job/at_exit.h"
 #include "runtime/job/crash.h"
 #include "runtime/coll/coll.h"
@@ -79,7 +80,7 @@ static void say_settings(const struct wsh_env *env)
     static bool warned;
 
     if (env->version || env->info)
-        wsh_log_print(stdout, "warpshmem %s, OpenSHMEM %d.%d\n", WSH_PACKAGE_VERSION, SHMEM_MAJOR_VERSION,
+        wsh_log_print(stdout, "warpshmem %s, OpenSHMEM %d.%d\n", WSH_VERSION, SHMEM_MAJOR_VERSION,
                       SHMEM_MINOR_VERSION);
     if (env->info)
         wsh_env_print(stdout, false);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/process/machine.h"
+#include "base/version.h"
 #include "runtime/job/job.h"
 #include "runtime/memory/static_data.h"
 
@@ -124,7 +125,7 @@ int wsh_peer_blob_pack(const struct wsh_job *job, int added, void **bytes, size_
                              .len = sizeof head,
                              .n_tps = job->n_tps,
                              .added = (uint32_t)added,
-                             .library = WSH_PACKAGE_VERSION};
+                             .library = WSH_RELEASE};
     char *blob, *at;
 
     for (unsigned tp = 0; tp < job->n_tps; tp++)
@@ -218,12 +219,12 @@ static int blob_check(const struct wsh_job *job, int pe, const char *bytes, size
         wsh_error(
             "PE %d published %zu bytes that are no start-up data of this library; run one warpshmem (%s) on "
             "all PEs",
-            pe, len, WSH_PACKAGE_VERSION);
+            pe, len, WSH_RELEASE);
         return -EPROTO;
     }
-    if (strcmp(head->library, WSH_PACKAGE_VERSION)) {
+    if (strcmp(head->library, WSH_RELEASE)) {
         wsh_error("PE %d runs warpshmem %s, this PE %s; run one version on all PEs", pe, head->library,
-                  WSH_PACKAGE_VERSION);
+                  WSH_RELEASE);
         return -EPROTO;
     }
     if (head->seg_len[WSH_SEG_HEAP] != job->heap.seg[WSH_SEG_HEAP].len) {

@@ -108,7 +108,7 @@ awk 'NF != 2' "$tap_dir/taken" >"$out"
 tap_check "debian/*.install: $(wc -l <"$tap_dir/taken") files are in one package each" \
     test ! -s "$out" -a "$(wc -l <"$tap_dir/taken")" -gt 500
 : >"$out"
-version=$(sed -n 's/^AC_INIT(\[warpshmem\], \[\([^]]*\)\].*/\1/p' "$top_srcdir/configure.ac")
+version=$(cat "$top_srcdir/VERSION")
 tap_check "debian/changelog is of version $version" grep -q "^warpshmem ($version)" "$top_srcdir/debian/changelog"
 tap_check "Spack's recipe has version $version" grep -q "version(\"$version\"" "$top_srcdir/packaging/spack/package.py"
 

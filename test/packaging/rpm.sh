@@ -9,7 +9,7 @@ top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 top_builddir=$(cd "${top_builddir:-.}" && pwd)
 . "$top_srcdir/test/common/tap.sh"
 spec=$top_srcdir/packaging/rpm/warpshmem.spec
-version=$(sed -n 's/^AC_INIT(\[warpshmem\], \[\([^]]*\)\].*/\1/p' "$top_srcdir/configure.ac")
+version=$(cat "$top_srcdir/VERSION")
 : >"$out"
 tap_check "the spec is of version $version" grep -qx "Version: *$version" "$spec"
 command -v rpmspec >/dev/null || { tap_skip "rpmspec takes the spec" "no rpmspec (apt-get install rpm)"; tap_done; }

@@ -109,9 +109,28 @@ def has_pip() -> bool:
     return bool(found) and (int(found.group(1)), int(found.group(2))) >= (22, 3)
 
 
-def test_version() -> None:
-    with open(os.path.join(SOURCE, "configure.ac"), encoding="utf-8") as file:
-        assert "AC_INIT([warpshmem], [%s]" % shmem.__version__ in file.read()
+def test_version(wheel: str, fresh: Dict[str, str]) -> None:
+    """In the tree that of VERSION, in the wheel what base/make-version says, in its name too."""
+    with open(os.path.join(SOURCE, "VERSION"), encoding="ascii") as file:
+        assert file.read().strip() == shmem.__version__
+    maker = ["sh", os.path.join(SOURCE, "base/make-version"), "--python"]
+    version = run(maker, dict(os.environ)).strip()
+    assert os.path.basename(wheel).startswith("warpshmem-%s-py3-" % version)
+    printed = run([fresh["python"], "-c", "import warpshmem; print(warpshmem.__version__)"], fresh)
+    assert printed.strip() == version
+
+
+def test_metadata(unpacked: str) -> None:
+    """Who installs it finds what it is, its licence, and that it has types."""
+    (info,) = [name for name in os.listdir(unpacked) if name.endswith(".dist-info")]
+    with open("%s/%s/METADATA" % (unpacked, info), encoding="utf-8") as file:
+        head, _, text = file.read().partition("\n\n")
+    assert "License-Expression: BSD-3-Clause\nLicense-File: LICENSE" in head
+    assert "Description-Content-Type: text/markdown" in head and text.startswith("# warpshmem\n")
+    with open("%s/%s/licenses/LICENSE" % (unpacked, info), "rb") as licence:
+        with open(os.path.join(SOURCE, "LICENSE"), "rb") as ours:
+            assert licence.read() == ours.read()
+    assert os.path.exists(unpacked + "/warpshmem/py.typed")
 
 
 def test_what_it_holds(unpacked: str) -> None:
@@ -182,7 +201,7 @@ def test_stripped(unpacked: str) -> None:
 
 def test_tag(wheel: str) -> None:
     name = os.path.basename(wheel)
-    assert re.match(r"warpshmem-[0-9.]+-py3-none-manylinux_2_\d+_(x86_64|aarch64)\.whl$", name)
+    assert re.match(r"warpshmem-[0-9.a-z+]+-py3-none-manylinux_2_\d+_(x86_64|aarch64)\.whl$", name)
 
 
 def test_a_unique_id_in_a_fresh_environment(fresh: Dict[str, str]) -> None:
