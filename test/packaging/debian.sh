@@ -118,6 +118,9 @@ for page in 'warpshmem' 'warpshmem-oshrun' 'warpshmem-oshcc'; do
 done
 try "man shmem_put with our PATH" 'PATH=/usr/lib/warpshmem/bin:$PATH man -w shmem_put | grep warpshmem'
 
+cp -R "$top_srcdir/debian/tests" "$root/try"
+try "Debian's own test, as autopkgtest runs it" 'sh tests/two-pes'
+
 # --- Removed ---
 run_job 300 $inside env DEBIAN_FRONTEND=noninteractive sh -c \
     'apt-get -y purge $(dpkg-query -W -f "\${Package} " "*warpshmem*") libfabric1 && apt-get -y autoremove'

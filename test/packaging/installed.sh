@@ -19,6 +19,34 @@ fi
 moved=$tap_dir/moved
 cp -R "$tap_dir/dest$prefix" "$moved"
 
+# --- A module, and Debian's own test, where the tree was moved to ---
+# Loads the module, asks for what it leads to, and unloads it.
+cat >"$tap_dir/load.sh" <<'END'
+command -v module >/dev/null || . "$1" || exit 99
+before=$PATH
+module use "$2" && module load warpshmem || exit 1
+command -v oshcc
+pkg-config --define-prefix --cflags warpshmem
+echo "$WARPSHMEM_LIBRARY_DIR"
+module unload warpshmem
+[ "$PATH" = "$before" ] && echo unloaded
+END
+lmod=/usr/share/lmod/lmod/init/bash
+if [ -f $lmod ]; then
+    run_job 60 env -u LOADEDMODULES MODULEPATH= bash "$tap_dir/load.sh" $lmod "$moved/share/warpshmem/modulefiles"
+    tap_check "Lmod loads the module, and unloads it" test "$(tr '\n' ' ' <"$out" | tr -s ' ')" = \
+        "$moved/bin/oshcc -I$moved/include $moved/lib unloaded "
+else
+    tap_skip "Lmod loads the module, and unloads it" "no Lmod (Debian: lmod)"
+fi
+mkdir "$tap_dir/bin"
+ln -s "$moved/bin/oshcc" "$tap_dir/bin/warpshmem-oshcc"
+ln -s "$moved/bin/oshrun" "$tap_dir/bin/warpshmem-oshrun"
+printf '#!/bin/sh\nexec %s --define-prefix "$@"\n' "$(command -v pkg-config)" >"$tap_dir/bin/pkg-config"
+chmod +x "$tap_dir/bin/pkg-config"
+run_job 60 env "PATH=$tap_dir/bin:$moved/bin:$PATH" "PKG_CONFIG_PATH=$moved/lib/pkgconfig" sh "$top_srcdir/debian/tests/two-pes"
+tap_check "Debian's own test" test "$status" = 0
+
 # --- CMake ---
 # project NAME TEXT: configured, with the README's program beside it.
 project()

@@ -25,9 +25,18 @@ def documents(path: Path) -> List[Dict[str, Any]]:
     return [one for one in yaml.safe_load_all(path.read_text()) if one]
 
 
+def jobs_of(one: Dict[str, Any]) -> List[Dict[str, Any]]:
+    """The replicated jobs of a JobSet, or of the one that a runtime makes."""
+    spec = one["spec"]["template"]["spec"] if one["kind"] == "TrainingRuntime" else one["spec"]
+    return spec["replicatedJobs"]
+
+
 def templates(one: Dict[str, Any]) -> Iterator[Tuple[str, Dict[str, Any]]]:
     """The pod templates of an object."""
-    if one["kind"] == "MPIJob":
+    if one["kind"] in ("JobSet", "TrainingRuntime"):
+        for job in jobs_of(one):
+            yield job["name"], job["template"]["spec"]["template"]
+    elif one["kind"] == "MPIJob":
         for name, spec in one["spec"]["mpiReplicaSpecs"].items():
             yield name, spec["template"]
     elif "template" in one.get("spec", {}):
@@ -85,6 +94,62 @@ def check_job(objects: Dict[str, Dict[str, Any]]) -> None:
     check(int(env["PES_PER_POD"]) == gpus, "Job: PES_PER_POD is not the number of GPUs")
 
 
+def check_program(command: List[str]) -> None:
+    """What pods run is installed where the image has it."""
+    installed = "/usr/local/share/doc/warpshmem/"
+    check(command[-1].startswith(installed), f"{command[-1]} is not in the image")
+    check((Path(sys.argv[1]) / command[-1][len(installed):]).is_file(), f"{command[-1]} is no file of the tree")
+
+
+def gpus_of(template: Dict[str, Any]) -> int:
+    """GPUs of a pod."""
+    return int(template["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"])
+
+
+def check_jobset(one: Dict[str, Any]) -> None:
+    """torchrun is told of as many pods and PEs as there are, and of the name of the first pod."""
+    (job,) = jobs_of(one)
+    spec, network = job["template"]["spec"], one["spec"]["network"]
+    command = spec["template"]["spec"]["containers"][0]["command"]
+    said = dict(word[2:].split("=", 1) for word in command if word.startswith("--"))
+    check(network["enableDNSHostnames"] and network["publishNotReadyAddresses"], "JobSet: pods have no names at once")
+    check(said["master-addr"] == f"{one['metadata']['name']}-{job['name']}-0-0.{network['subdomain']}", "JobSet: another first pod")
+    check(int(said["nnodes"]) == spec["completions"] == spec["parallelism"], "JobSet: --nnodes, completions, parallelism differ")
+    check(int(said["nproc-per-node"]) == gpus_of(spec["template"]), "JobSet: --nproc-per-node is not the number of GPUs")
+    check(spec["backoffLimit"] == 0 and one["spec"]["failurePolicy"]["maxRestarts"] == 0, "JobSet: starts again in parts")
+    check_program(command)
+
+
+def check_trainjob(runtime: Dict[str, Any], train: Dict[str, Any]) -> None:
+    """The job is of the runtime, which has what the Trainer looks for."""
+    (job,) = jobs_of(runtime)
+    trainer, ref = train["spec"]["trainer"], train["spec"]["runtimeRef"]
+    step = job["template"]["metadata"]["labels"].get("trainer.kubeflow.org/trainjob-ancestor-step")
+    check((ref["kind"], ref["name"]) == (runtime["kind"], runtime["metadata"]["name"]), "TrainJob: of another runtime")
+    check(job["name"] == "node" and step == "trainer", "TrainingRuntime: the Trainer finds no job `node`")
+    check(trainer["numNodes"] == runtime["spec"]["mlPolicy"]["numNodes"], "TrainJob: another number of nodes")
+    check(trainer["numProcPerNode"] == gpus_of(job["template"]["spec"]["template"]), "TrainJob: numProcPerNode is not the number of GPUs")
+    check_program(trainer["command"])
+
+
+def judge_by_trainer(objects: List[Dict[str, Any]]) -> bool:
+    """The Trainer's own models, and JobSet's. False where the package is not there."""
+    try:
+        from kubeflow_trainer_api import models
+    except ImportError:
+        return False
+    for one in objects:
+        name = {"JobSet": "JobsetV1alpha2JobSetSpec"}.get(one["kind"], f"TrainerV1alpha1{one['kind']}Spec")
+        try:
+            model = getattr(models, name).from_dict(one["spec"])
+        except ValueError as error:
+            found.append(f"{one['kind']}: {error}")
+            continue
+        lost = set(one["spec"]) - set(model.to_dict())
+        check(not lost, f"{one['kind']}: no field {lost}")
+    return True
+
+
 def judge_by_schemas(objects: List[Dict[str, Any]]) -> bool:
     """Kubernetes' own schemas; MPIJob's pods as those of a Job. False where the package is not there."""
     try:
@@ -97,6 +162,11 @@ def judge_by_schemas(objects: List[Dict[str, Any]]) -> bool:
             judged = [{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name.lower()},
                        "spec": {"template": {**template, "spec": {"restartPolicy": "Never", **template["spec"]}}}}
                       for name, template in templates(one)]
+        elif one["kind"] in ("JobSet", "TrainingRuntime"):
+            judged = [{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": job["name"]}, "spec": job["template"]["spec"]}
+                      for job in jobs_of(one)]
+        elif one["kind"] == "TrainJob":
+            continue
         for each in judged:
             try:
                 kubernetes_validate.validate(each, SCHEMAS, strict=True)
@@ -113,13 +183,18 @@ def main() -> int:
         print(job["ConfigMap"]["data"][sys.argv[3]])
         return 0
     mpijob = documents(folder / "mpijob.yaml")[0]
+    jobset = documents(folder / "jobset.yaml")[0]
+    runtime, train = documents(folder / "trainjob.yaml")
     check_mpijob(mpijob)
     check_job(job)
-    for one in [mpijob, *job.values()]:
+    check_jobset(jobset)
+    check_trainjob(runtime, train)
+    objects = [mpijob, *job.values(), jobset, runtime, train]
+    for one in objects:
         for name, template in templates(one):
             check_pod(f"{one['kind']} {name}", template["spec"])
-    judged = judge_by_schemas([mpijob, *job.values()])
-    print("\n".join(found + ["schemas"] * judged))
+    judged = ["schemas"] * judge_by_schemas(objects) + ["models"] * judge_by_trainer([jobset, runtime, train])
+    print("\n".join(found + judged))
     return 1 if found else 0
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Kubernetes' manifests agree in themselves and with the published schemas (package kubernetes-validate, which the long form
-# installs in an environment of its own), and what the Job's pods run starts a job here: two pods of two PEs.
+# Kubernetes' manifests agree in themselves and with the published schemas (packages kubernetes-validate and
+# kubeflow-trainer-api, which the long form installs in an environment of its own), and what the Job's pods run starts a job here: two pods of two PEs.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 top_srcdir=$(cd "$top_srcdir" && pwd)
@@ -11,7 +11,7 @@ for candidate in python3 /usr/bin/python3; do
     "$candidate" -c 'import yaml' 2>/dev/null && { python=$candidate; break; }
 done
 if [ "${WSH_TEST_LONG:-0}" = 1 ] && python3 -m venv "$tap_dir/venv" >/dev/null 2>&1 &&
-    "$tap_dir/venv/bin/pip" -q install kubernetes-validate >"$err" 2>&1; then
+    "$tap_dir/venv/bin/pip" -q install kubernetes-validate kubeflow-trainer-api >"$err" 2>&1; then
     python=$tap_dir/venv/bin/python
 fi
 [ -n "$python" ] || tap_skip_all "no Python with yaml (Debian: python3-yaml)"
@@ -22,6 +22,8 @@ run_job 60 $manifests
 tap_check "what the manifests say agrees" test "$status" = 0
 if grep -qx schemas "$out"; then tap_ok "… with the published schemas"
 else tap_skip "… with the published schemas" "no Python package kubernetes-validate (make check-long installs it)"; fi
+if grep -qx models "$out"; then tap_ok "… with the models of JobSet and the Trainer"
+else tap_skip "… with the models of JobSet and the Trainer" "no Python package kubeflow-trainer-api (make check-long installs it)"; fi
 
 # --- The Job's pods ---
 [ -f "$top_builddir/.libs/libwarpshmem.so.0" ] || { tap_skip "two pods start" "the library is not built"; tap_done; }
