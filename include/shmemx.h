@@ -360,15 +360,15 @@ int shmemx_report_remove(void *arg);
 /*
  * PEs that have failed while the others go on (SHMEM_ON_PE_FAILURE=continue, oshrun --on-pe-failure=continue; in the
  * other mode none ever has). A PE counts as failed once its process can no longer write. Local; any thread.
- *   shmemx_pe_failed             whether that PE has: 0 or 1
- *   shmemx_pe_failed_list        writes the numbers of the first n, in order, to list[n]; returns how many there are
- *   shmemx_pe_failed_generation  grows with each failure
- *   shmemx_team_broken           whether a member has failed: its collectives then return nonzero at once, and those
- *                                without a result return; 0, 1, or -1 for SHMEM_TEAM_INVALID
+ *   shmemx_pe_failed           whether that PE has: 0 or 1
+ *   shmemx_failed_pes          writes the numbers of the first n, in order, to list[n]; returns how many there are
+ *   shmemx_failure_generation  grows with each failure
+ *   shmemx_team_broken         whether a member has failed: its collectives then return nonzero at once, and those
+ *                              without a result return; 0, 1, or -1 for SHMEM_TEAM_INVALID
  */
 int shmemx_pe_failed(int pe);
-int shmemx_pe_failed_list(int *list, int n);
-uint64_t shmemx_pe_failed_generation(void);
+int shmemx_failed_pes(int *list, int n);
+uint64_t shmemx_failure_generation(void);
 int shmemx_team_broken(shmem_team_t team);
 
 /*

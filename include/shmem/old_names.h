@@ -21,8 +21,6 @@ extern "C" {
 void shmemx_putmem_nbi_list(const shmemx_put_t *puts, size_t n) WSH_INSTEAD(shmemx_putmem_list_nbi);
 void shmemx_ctx_putmem_nbi_list(shmem_ctx_t ctx, const shmemx_put_t *puts,
                                 size_t n) WSH_INSTEAD(shmemx_ctx_putmem_list_nbi);
-int shmemx_failed_pes(int *list, int n) WSH_INSTEAD(shmemx_pe_failed_list);
-uint64_t shmemx_failure_generation(void) WSH_INSTEAD(shmemx_pe_failed_generation);
 const char *shmemx_last_error(void) WSH_INSTEAD(shmemx_error_last);
 int shmemx_hold_errors(int hold) WSH_INSTEAD(shmemx_error_hold);
 void **shmemx_peer_heap_bases(void) WSH_INSTEAD(shmemx_device_heap_peer_bases);

@@ -26,7 +26,7 @@ extern "C" {
  * Wait until `ivar`, or every object of a set, satisfies, for at most `seconds`. Local, as shmem_wait_until and
  * shmem_wait_until_all; in _vector ivars[i] is compared with cmp_values[i]. Return 0 where it does, 1 where the time is
  * over, and 2 where a PE has failed since the call began while the others go on (SHMEM_ON_PE_FAILURE=continue): whom
- * shmemx_pe_failed_list says. What satisfies when that is seen counts as satisfied.
+ * shmemx_failed_pes says. What satisfies when that is seen counts as satisfied.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     int shmemx_##NAME##_wait_until_timeout(TYPE *ivar, int cmp, TYPE cmp_value, double seconds);   \

@@ -17,13 +17,13 @@ int shmemx_pe_failed(int pe)
     return wsh_failures_take(&wsh_job) && wsh_failures_has(&wsh_job.failures, pe);
 }
 
-int shmemx_pe_failed_list(int *list, int n)
+int shmemx_failed_pes(int *list, int n)
 {
     int found = 0;
 
-    wsh_api_ready("shmemx_pe_failed_list");
+    wsh_api_ready("shmemx_failed_pes");
     if (wsh_unlikely(n < 0 || (n && !list)))
-        wsh_api_bad("shmemx_pe_failed_list", "list has no room for n numbers");
+        wsh_api_bad("shmemx_failed_pes", "list has no room for n numbers");
     for (int pe = 0; wsh_failures_take(&wsh_job) && pe < wsh_job.n_pes; pe++) {
         if (!wsh_failures_has(&wsh_job.failures, pe))
             continue;
@@ -34,21 +34,10 @@ int shmemx_pe_failed_list(int *list, int n)
     return found;
 }
 
-uint64_t shmemx_pe_failed_generation(void)
-{
-    wsh_api_ready("shmemx_pe_failed_generation");
-    return wsh_failures_generation(&wsh_job);
-}
-
-/* Former names. */
-int shmemx_failed_pes(int *list, int n)
-{
-    return shmemx_pe_failed_list(list, n);
-}
-
 uint64_t shmemx_failure_generation(void)
 {
-    return shmemx_pe_failed_generation();
+    wsh_api_ready("shmemx_failure_generation");
+    return wsh_failures_generation(&wsh_job);
 }
 
 int shmemx_team_broken(shmem_team_t team)

@@ -164,7 +164,7 @@ static void moves(const char *how, int who)
 
     check(n <= PES, "too many PEs");
     srand((unsigned)me + 1);
-    for (int i = 0; i < MOVES || !shmemx_pe_failed_generation(); i++) {
+    for (int i = 0; i < MOVES || !shmemx_failure_generation(); i++) {
         if (me == who && i == MOVES / 4)
             die(how);
         move(rand() % n, rand() % 6, did_add, did_put);
@@ -183,9 +183,9 @@ static void check_news(int who, shmem_team_t team)
     int list[2] = {-1, -1};
 
     check(shmemx_pe_failed(who) == 1 && !shmemx_pe_failed(shmem_my_pe()), "shmemx_pe_failed");
-    check(shmemx_pe_failed_list(list, 2) == 1 && list[0] == who && list[1] == -1, "shmemx_pe_failed_list");
-    check(shmemx_pe_failed_list(NULL, 0) == 1, "shmemx_pe_failed_list without a list");
-    check(shmemx_pe_failed_generation() == 1, "shmemx_pe_failed_generation");
+    check(shmemx_failed_pes(list, 2) == 1 && list[0] == who && list[1] == -1, "shmemx_failed_pes");
+    check(shmemx_failed_pes(NULL, 0) == 1, "shmemx_failed_pes without a list");
+    check(shmemx_failure_generation() == 1, "shmemx_failure_generation");
     check(shmemx_team_broken(team) == 1, "shmemx_team_broken");
 }
 
@@ -242,7 +242,7 @@ int main(int argc, char **argv)
     who = atoi(argv[2]) < 0 ? n + atoi(argv[2]) : atoi(argv[2]);
     if (!strcmp(argv[3], "split"))
         shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
-    check(!shmemx_pe_failed_generation() && !shmemx_team_broken(team) && !shmemx_pe_failed_list(NULL, 0),
+    check(!shmemx_failure_generation() && !shmemx_team_broken(team) && !shmemx_failed_pes(NULL, 0),
           "nobody has failed yet");
     victim = who;
     check(!shmemx_on_failure(hear, &heard), "no function");
