@@ -165,8 +165,7 @@ static int check_x(const char *routine, const struct shmemx_ep *ep, const shmemx
                                    : call->x == ep->arena + shape->x[0] || call->x == ep->arena + shape->x[1];
 
     REFUSE_IF(!call->x && call->tokens, "x is NULL with %d tokens; give their rows", call->tokens);
-    REFUSE_IF(call->x_scales && !shape->scales,
-              "x_scales is given, and dtype has no scales; give NULL");
+    REFUSE_IF(call->x_scales && !shape->scales, "x_scales is given, and dtype has no scales; give NULL");
     REFUSE_IF(in_buffer && shape->scales && !call->x_scales,
               "x is in the buffer, which holds e4m3, without x_scales; give them, or BF16 rows elsewhere");
     return check_memory(routine, ep, "x", call->x) || check_memory(routine, ep, "x_scales", call->x_scales);
@@ -341,9 +340,10 @@ static int check_signals(const char *routine, const struct shmemx_ep *ep, const 
 {
     REFUSE_IF(!call->signals && (call->signal_value || call->signal_rows),
               "signal_%s is given without signals; give them, or 0", call->signal_value ? "value" : "rows");
-    REFUSE_IF(call->signals && (ep->config.device || !ep->shape.pushes || ep->shape.far),
-              "signals is given, which is for low latency on one host with rows in memory of the host; give NULL "
-              "when all rows are there");
+    REFUSE_IF(
+        call->signals && (ep->config.device || !ep->shape.pushes || ep->shape.far),
+        "signals is given, which is for low latency on one host with rows in memory of the host; give NULL "
+        "when all rows are there");
     REFUSE_IF(call->signal_rows < 0, "signal_rows is %d; it is 0, or how many rows a word is for",
               call->signal_rows);
     return 0;

@@ -62,7 +62,7 @@ typedef struct {
                      one host 128) */
     int topk_bits; /* 64: topk and row_topk of dispatches are int64_t (0: 32, int32_t) */
     int exact;     /* low latency: 1: sums are in the order of the top-k, as shmemx_ep_combine says */
-    int row_bytes;        /* SHMEMX_EP_BYTES: of a row, a multiple of hidden / 128; else 0 */
+    int row_bytes; /* SHMEMX_EP_BYTES: of a row, a multiple of hidden / 128; else 0 */
     int unused[16];
 } shmemx_ep_config_t;
 
@@ -180,10 +180,10 @@ typedef struct {
     const float *weights; /* low latency: [T][columns]; NULL: those of the dispatch */
     int64_t *waits;       /* as in a dispatch */
     /*
-     * Low latency on one host, rows in memory of the host: words of symmetric memory that say which rows of y are there.
-     * A row is read when its word, which other threads write, is signal_value or more; rows go as their words come.
-     * [L] with signal_rows 0; else one for so many rows of an expert, [L][ceil(capacity / signal_rows)]. Or NULL: all
-     * are there.
+     * Low latency on one host, rows in memory of the host: words of symmetric memory that say which rows of y are
+     * there. A row is read when its word, which other threads write, is signal_value or more; rows go as their words
+     * come. [L] with signal_rows 0; else one for so many rows of an expert, [L][ceil(capacity / signal_rows)]. Or
+     * NULL: all are there.
      */
     const uint32_t *signals;
     uint32_t signal_value;

@@ -58,7 +58,7 @@ EP_STEP int ep_low_column_bytes(const struct ep_run *run)
 
 /* Bytes of so many columns, a multiple of EP_GROUP, as sent. Kernels have no rows of SHMEMX_EP_BYTES. */
 #ifdef WSH_EP_DEVICE_RUN_CUH
-#define ep_low_bytes(run, columns) ((columns) * ep_low_column_bytes(run))
+#define ep_low_bytes(run, columns) ((columns)*ep_low_column_bytes(run))
 #else
 #define ep_low_bytes(run, columns) ((columns) / EP_GROUP * (ptrdiff_t)(run)->shape.group_bytes)
 #endif

@@ -187,8 +187,8 @@ static void late_calls(struct calls *calls, int64_t call, int64_t waits[2][64])
 }
 
 /*
- * The others have waited so long for it alone, as `waits` says; also where the combine is given weights, which come from
- * it before any row is sent. A PE that the system itself keeps waiting has another try.
+ * The others have waited so long for it alone, as `waits` says; also where the combine is given weights, which come
+ * from it before any row is sent. A PE that the system itself keeps waiting has another try.
  */
 static void waits_name_the_late(bool weights)
 {

@@ -2,7 +2,8 @@
 /*
  * Low latency: a combine with signals reads rows of y when their word has come, in whatever order words come, and what
  * it has pushed one by one before a word came is on its way: such rows are overwritten then. Words of experts, and of
- * so many rows of each. Sums are the reference's, bit for bit, reduced and not, with weights late, in halves and at once.
+ * so many rows of each. Sums are the reference's, bit for bit, reduced and not, with weights late, in halves and at
+ * once.
  * paths: local:1,2,3 single
  * timeout: 60
  */
