@@ -16,8 +16,8 @@
 /* clang-format off */
 
 /*
- * TAG: the routine after shmem_ or shmem_ctx_; DIR: put or get; WAITS: blocking; SIDE: the symmetric argument. Below the
- * shells there are only bytes.
+ * TAG: the routine after shmem_ or shmem_ctx_; DIR: put or get; WAITS: blocking; SIDE: the symmetric argument. Below
+ * the shells there are only bytes.
  */
 #define WSH_MOVE(QUALIFIER, SUFFIX, SCOPE, TAG, DIR, WAITS, SIDE, TYPE, SIZE)                                \
     QUALIFIER void shmem_##TAG##SUFFIX(TYPE *dest, const TYPE *source, size_t nelems, int pe)                \

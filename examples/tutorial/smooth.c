@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exercise 4 of the tutorial: a ring of cells is smoothed. Each PE has some of them, and copies of the two beside those.
+ * Exercise 4 of the tutorial: a ring of cells is smoothed. Each PE has some of them, and copies of the two beside
+ * those.
  *
  *   oshcc -O2 -o smooth smooth.c && oshrun -n 4 ./smooth
  */
