@@ -91,8 +91,11 @@ static bool is_empty(const struct wsh_p2p *p2p)
 struct scan {
     const struct wsh_p2p *p2p;
     size_t first; /* all: words before it are satisfied; any: where the search begins */
-    size_t index, n, *indices;
-    uint64_t seen; /* of a signal */
+    size_t n, *indices;
+    union {
+        size_t index;
+        uint64_t seen; /* of a signal. A word more would be an instruction more in each wait */
+    };
 };
 
 static int try_one(void *arg)

@@ -3,7 +3,7 @@
 # 3 to 16 PEs over shared memory, tcp, both and the emulated device, of which 1 to 3 die at random times in random work, in
 # allocation or in shmem_finalize: every survivor shrinks the world, goes on and ends with 0, its data exact; nothing hangs
 # and nothing is left. WSH_TEST_LONG=1: 300 jobs (WSH_TEST_JOBS: so many). Prints how soon the others heard of a death.
-# timeout: 120
+# timeout: 3600
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 . "$top_srcdir/test/launch/lib.sh"
@@ -93,11 +93,12 @@ for number in $(seq "$jobs"); do
     provider=tcp
     [ "$path" = "emulated EFA" ] && provider=efa
     : >"$tap_dir/start"
-    run_job 60 env SHMEM_TRANSPORTS="$transports" SHMEM_LIBFABRIC_PROVIDER="$provider" "$oshrun" -n "$pes" $where \
+    run_job 120 env SHMEM_TRANSPORTS="$transports" SHMEM_LIBFABRIC_PROVIDER="$provider" "$oshrun" -n "$pes" $where \
         --on-pe-failure continue "$course" "$its" "$phase" 20 $victims
     leftovers >"$left_file" 2>&1 || :
     one_judge
     times_note
+    [ -z "${WSH_TEST_KEEP:-}" ] || echo "$number $path $pes $phase$victims: ${why:-good}" >>"$WSH_TEST_KEEP/jobs"
     if [ -z "$why" ]; then good=$((good + 1)); else
         tap_fail "job $number: $path, $pes PEs, seed $its, $phase, victims$victims" "$why"
         cp "$out" "${WSH_TEST_KEEP:-$tap_dir}/$number.out"
