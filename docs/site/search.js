@@ -18,7 +18,7 @@
     const stem = word => (word.length > 4 && !word.includes("_") ? word.replace(/(ies|es|s|ing|ed)$/, "") : word);
     const terms = text => tokens(text).map(stem);
     /* shmem_ctx_put_signal, shmem_int_fadd, put_signal, fadd: what people type has none of these. */
-    const types = /^(float|(long)?double|s?char|u?(char|short|int|long|longlong)|u?int\d+|size|ptrdiff)_/;
+    const types = /^(float|(long)?double|s?char|u?(char|short|int|long|longlong)|u?int\d+|size|ptrdiff|half|bfloat16)_/;
     const short = name => name.toLowerCase().replace(/^warpshmem\./, "").replace(/^p?(nv)?(shmem|sma)x?_/, "")
         .replace(/^ctx_/, "");
     const plain = name => name.toLowerCase().replace(/\(\d?\)$/, "");
@@ -91,7 +91,8 @@
             return 900 + bonus + (plain(first) === name ? 50 : 0);
         if (entry.shorts.has(short(name)))
             return 600 + bonus + (short(first) === short(name) ? 100 : 0);
-        return 0;
+        /* Pages of routines in kernels have their names without a type alone. */
+        return entry.shorts.has(short(name).replace(types, "")) ? 500 + bonus : 0;
     }
 
     function wordScore(entry, query, index) {
