@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "tools/info_ping_pair.h"
 
+#include "base/version.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -39,7 +41,7 @@ int wsh_ping_greet(struct wsh_ping_pair *end)
     char host[HOST_NAME_MAX + 1] = "host";
 
     gethostname(host, sizeof host - 1);
-    return wsh_ping_say(&end->line, PROTOCOL " %.31s %.63s %.63s %.63s %.31s %d", WSH_PACKAGE_VERSION, host,
+    return wsh_ping_say(&end->line, PROTOCOL " %.31s %.63s %.63s %.63s %.31s %d", WSH_RELEASE, host,
                         end->own.provider, end->own.fabric, end->own.format, end->own.n_nics);
 }
 
