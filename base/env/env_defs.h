@@ -42,8 +42,8 @@ WSH_ENV(trace, STR, "SHMEM_TRACE", "", "",
         "file into which libwarpshmem-trace.so, which has to be preloaded (oshrun --trace FILE does both), writes what "
         "all PEs did and when, for ui.perfetto.dev")
 WSH_ENV(nvtx, BOOL, "SHMEM_NVTX", "0", "",
-        "1: each call is an NVTX range of the domain warpshmem, for Nsight Systems; by libwarpshmem-trace.so, which has "
-        "to be preloaded (oshrun --nvtx does both)")
+        "1: each call is an NVTX range of the domain warpshmem, for Nsight Systems; by libwarpshmem-trace.so, which "
+        "has to be preloaded (oshrun --nvtx does both)")
 WSH_ENV(trace_events, INT(1024..1000000000), "SHMEM_TRACE_EVENTS", "262144", "",
         "events of 32 bytes of each PE that a trace keeps, the latest ones; rounded up to a power of two")
 WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "",

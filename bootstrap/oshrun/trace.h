@@ -5,7 +5,10 @@
 
 #include "bootstrap/oshrun/args.h"
 
-/* Gives the PEs, also those that another launcher starts, the library and what it is to do. 0, or OSHRUN_… after one line. */
+/*
+ * Gives the PEs, also those that another launcher starts, the library and what it is to do. 0, or OSHRUN_… after one
+ * line.
+ */
 int wsh_trace_prepare(const struct wsh_args *args);
 
 /* After the job: has the parts merged that PE 0 did not come to. */
