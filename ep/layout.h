@@ -116,12 +116,12 @@ struct ep_shape {
     size_t low_sums[2], low_sum_flags[2], low_weights[2];
     size_t
         low_results; /* rows of low_sums: [near][tokens], or [tokens][topk]; as many for each far peer's records */
-    size_t zeros;       /* bytes from the arena's beginning that begin as zeros */
-    size_t group;       /* bytes of memory that the workers of a group share */
-    int low_sources;    /* that have slots: with one copy all PEs, else near ones */
-    size_t far_head;    /* bytes before a record's row */
-    size_t far_metas;   /* [far][tokens]: of rows that lie in this PE's own windows */
-    size_t group_bytes; /* of EP_GROUP columns, as sent */
+    size_t zeros;     /* bytes from the arena's beginning that begin as zeros */
+    size_t group;     /* bytes of memory that the workers of a group share */
+    int low_sources;  /* that have slots: with one copy all PEs, else near ones */
+    int group_bytes;  /* of EP_GROUP columns, as sent */
+    size_t far_head;  /* bytes before a record's row */
+    size_t far_metas; /* [far][tokens]: of rows that lie in this PE's own windows */
 };
 
 /* One handle, in symmetric memory: the routing of a dispatch. The functions ep_kept_* give what lies behind it. */

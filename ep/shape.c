@@ -69,7 +69,7 @@ static void fill_sizes(struct ep_shape *shape, const shmemx_ep_config_t *config)
     size_t counts = (size_t)(shape->one_copy ? shape->near : 1) * shape->counted * sizeof(int32_t);
 
     shape->row = bytes ? (size_t)config->row_bytes : (size_t)shape->hidden * (fp8 ? 1 : 2);
-    shape->group_bytes = shape->row / ((size_t)shape->hidden / EP_GROUP);
+    shape->group_bytes = (int)(shape->row / ((size_t)shape->hidden / EP_GROUP));
     shape->scales = fp8 ? (size_t)shape->hidden / EP_GROUP * sizeof(float) : 0;
     shape->meta = sizeof(struct ep_meta) + shape->topk * sizeof(struct ep_entry);
     shape->low_meta = ep_align(sizeof(struct ep_low_meta) + shape->topk * sizeof(struct ep_low_entry), 16);

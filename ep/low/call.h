@@ -51,16 +51,22 @@ EP_STEP int ep_low_columns(const struct ep_run *run, int piece, int each, int *f
     return rest < each ? rest : each;
 }
 
-EP_STEP int ep_low_column_bytes(const struct ep_run *run)
+/*
+ * Bytes as sent of so many columns, a multiple of EP_GROUP, by `unit`, what ep_low_bytes_unit returns. Kernels have no
+ * rows of SHMEMX_EP_BYTES.
+ */
+#ifdef WSH_EP_DEVICE_RUN_CUH
+EP_STEP int ep_low_bytes_unit(const struct ep_run *run)
 {
     return run->shape.dtype == SHMEMX_EP_BF16 ? 2 : 1;
 }
-
-/* Bytes of so many columns, a multiple of EP_GROUP, as sent. Kernels have no rows of SHMEMX_EP_BYTES. */
-#ifdef WSH_EP_DEVICE_RUN_CUH
-#define ep_low_bytes(run, columns) ((columns)*ep_low_column_bytes(run))
+#define ep_low_bytes(columns, unit) ((columns) * (unit))
 #else
-#define ep_low_bytes(run, columns) ((columns) / EP_GROUP * (ptrdiff_t)(run)->shape.group_bytes)
+EP_STEP int ep_low_bytes_unit(const struct ep_run *run)
+{
+    return run->shape.group_bytes;
+}
+#define ep_low_bytes(columns, unit) ((columns) / EP_GROUP * (unit))
 #endif
 
 /* The slot that source `from` has for a row at the owner of `arena`. */

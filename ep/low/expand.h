@@ -306,14 +306,14 @@ EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatc
                                struct ep_low_come *come, int first, int columns)
 {
     const struct ep_shape *shape = &run->shape;
-    int scaled = shape->scales && !args->scales_row_step;
+    int unit = ep_low_bytes_unit(run), scaled = shape->scales && !args->scales_row_step;
 
     ep_low_locate(run, come);
-    come->base = (char *)args->rows + ep_low_bytes(run, (size_t)first);
+    come->base = (char *)args->rows + ep_low_bytes((size_t)first, unit);
     come->scales = (char *)args->row_scales + first / EP_GROUP * 4;
     if (!ep_low_in_window(run, come->source))
         ep_flags_await(run, EP_PHASE_ROWS, 2, ep_low_come_flag, come, come->call->number);
-    ep_copy_to_each(run, come->row + ep_low_bytes(run, (size_t)first), (int)ep_low_bytes(run, columns),
+    ep_copy_to_each(run, come->row + ep_low_bytes((size_t)first, unit), ep_low_bytes(columns, unit),
                     scaled ? (const float *)(come->row - ep_low_scales(shape)) + first / EP_GROUP : NULL,
                     columns / EP_GROUP, shape->topk, ep_low_row_address, ep_low_scales_address, come);
     if (come->piece == 0)

@@ -184,18 +184,18 @@ EP_STEP void ep_low_send_piece(const struct ep_run *run, struct ep_low_sent *sen
                                const shmemx_ep_dispatch_t *args, int each)
 {
     const struct ep_shape *shape = &run->shape;
-    int first, columns = ep_low_columns(run, sent->piece, each, &first);
+    int first, columns = ep_low_columns(run, sent->piece, each, &first), unit = ep_low_bytes_unit(run);
     size_t at = (size_t)sent->token * shape->hidden + first;
 
     if (columns <= 0)
         return;
-    sent->offset = ep_low_bytes(run, (ptrdiff_t)first);
+    sent->offset = ep_low_bytes((ptrdiff_t)first, unit);
     sent->scales = first / EP_GROUP * 4 - (ptrdiff_t)ep_low_scales(shape);
     if (shape->scales && !args->x_scales)
         ep_quantize_to_each(run, (const uint16_t *)args->x + at, columns, shape->topk, ep_low_to, sent,
                             sent->scales - sent->offset);
     else
-        ep_copy_to_each(run, (const char *)args->x + ep_low_bytes(run, at), (int)ep_low_bytes(run, columns),
+        ep_copy_to_each(run, (const char *)args->x + ep_low_bytes(at, unit), ep_low_bytes(columns, unit),
                         args->x_scales ? args->x_scales + at / EP_GROUP : NULL, columns / EP_GROUP,
                         shape->topk, ep_low_to, ep_low_scales_to, sent);
     ep_raise(run, shape->topk, ep_low_flag_of, sent, sent->call->number);
