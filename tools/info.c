@@ -48,7 +48,7 @@ static void usage_print(void)
         "  -c, --check      what a job needs here; exit status 1 if something is missing\n"
         "  -T, --top PID    what the PEs of this host do whose job that process is in: whom each waits for,\n"
         "                   rates; every second on a terminal, else in a line every 10 seconds\n"
-        "  -P, --ping[=HOST]  latency and bandwidth of every NIC to HOST, where --ping without one waits\n"
+        "      --ping[=HOST]  latency and bandwidth of every NIC to HOST, where --ping without one waits\n"
         "      --port N     of that, on both hosts (default " WSH_PING_PORT ")\n"
         "      --seconds N  after which it ends at the latest (default 60)\n"
         "  -p, --parsable   key:value lines\n"
@@ -313,7 +313,7 @@ static int read_options(int argc, char **argv, struct view *view)
 {
     int rc = 0;
 
-    for (int c; !rc && (c = getopt_long(argc, argv, "satnCce:T:P::pjhvV", options, NULL)) != -1;) {
+    for (int c; !rc && (c = getopt_long(argc, argv, "satnCce:T:pjhvV", options, NULL)) != -1;) {
         switch (c) {
         case 's': view->settings = true; break;
         case 'a': view->settings = view->all = true; break;

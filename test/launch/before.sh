@@ -64,13 +64,13 @@ tap_check "… and the program's own status" test "$status" = 7
 if command -v script >/dev/null; then
     # PE 1 stops at a breakpoint that is typed, after PE 0 has begun to wait for it.
     printf 'break main\nrun\nprint 40 + 2\ncontinue\nquit\n' >"$tap_dir/typed"
-    (sleep 0.5; cat "$tap_dir/typed"; sleep 2) |
+    (sleep 0.3; cat "$tap_dir/typed"; sleep 1) |
         timeout -k 2 30 script -qec "$oshrun -n 2 --gdb=1 $course hello; echo status \$?" "$tap_dir/seen" >"$out" 2>"$err"
     tr -d '\r' <"$tap_dir/seen" >"$out"
     tap_check "--gdb=1 at a terminal takes what is typed" test "$(grep -c '[$]1 = 42' "$out"):$(grep -c 'of 2$' "$out"):$(grep -c 'status 0' "$out")" = 1:2:1
     leftovers >"$left_file" 2>&1
     tap_check "… and leaves nothing" test ! -s "$left_file"
-    (sleep 0.5; echo quit; sleep 1) |
+    (sleep 0.3; echo quit; sleep 0.7) |
         timeout -k 2 30 script -qec "$oshrun -n 2 --gdb $course hello; echo status \$?" "$tap_dir/seen" >"$out" 2>"$err"
     tap_check "the end of gdb ends the job" grep -q 'status [1-9]' "$tap_dir/seen"
 else
