@@ -14,7 +14,9 @@ export SHMEM_SYMMETRIC_SIZE
 hosts=1 transports= emulate=
 survives()
 {
-    run_job 40 env SHMEM_TRANSPORTS="$transports" SHMEM_LIBFABRIC_PROVIDER="${emulate:+efa}${emulate:-tcp}" \
+    provider=tcp
+    [ -z "$emulate" ] || provider=efa
+    run_job 40 env SHMEM_TRANSPORTS="$transports" SHMEM_LIBFABRIC_PROVIDER=$provider \
         "$oshrun" -n "$1" --nodes-emulated "$hosts" ${emulate:+--emulate-efa} --on-pe-failure continue "$survive" "$2" "$3" "$4"
     tap_check "$1 PEs, $hosts hosts${transports:+, $transports}${emulate:+, emulated EFA}, $4: PE $3 by $2, and the others go on" sh -c "[ $status = 0 ] && [ \$(grep -c 'went on' '$out') = $(($1 - 1)) ] &&
         [ \$(grep -c 'the others go on' '$err') = 1 ] && grep -q '1 of $1 PEs failed; the others ended well' '$err'"
@@ -34,6 +36,8 @@ if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
             hosts=1 survives 4 $how 0 rma
             hosts=2 survives 6 $how -1 rma
             hosts=1 transports=efa survives 4 $how 2 rma
+            hosts=2 emulate=1 survives 4 $how 3 sums
+            emulate=
         done
     done
 else

@@ -5,6 +5,7 @@
 #include "transports/efa/ops/fetch.h"
 #include "transports/efa/ops/imm_count.h"
 #include "transports/efa/ops/op.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
@@ -12,6 +13,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define SILENT_S 0.2 /* seconds after the news in which the provider may still say that a request is over */
 
 /* As its completion would, but that nothing was moved. */
 static void req_over(struct wsh_efa_set *set, struct wsh_efa_req *req, enum wsh_efa_req_kind kind)
@@ -100,12 +103,41 @@ void wsh_efa_gone_forget(struct wsh_efa_set *set, int pe)
 
     wsh_efa_set_lock(set);
     peer->gone = set->gone.any = set->aside = true;
+    set->gone.due = wsh_efa_now() + SILENT_S;
     held_take(set, pe);
     lost_end(set, pe);
     rx_flows_drop(set, peer);
     set->loss.since = 0; /* of this peer, most likely; another one is found again */
     set->deaf = false;
     wsh_efa_set_unlock(set);
+}
+
+/*
+ * A provider that reads and writes by messages of its own gives no word of a peer that took one and died before it
+ * answered. Only what was given to it before the news is left: later requests are taken.
+ */
+static int silent_end(struct wsh_efa_set *set)
+{
+    struct wsh_efa_pool *const pools[] = {&set->plain, &set->small, &set->large};
+    int n = 0;
+
+    if (wsh_likely(!set->gone.due) || wsh_efa_now() < set->gone.due)
+        return 0;
+    set->gone.due = 0;
+    for (unsigned i = 0; i < sizeof pools / sizeof *pools; i++)
+        for (uint32_t k = 0; k < pools[i]->n; k++) {
+            struct wsh_efa_req *req = &pools[i]->all[k];
+
+            if ((req->kind != WSH_EFA_REQ_WRITE && req->kind != WSH_EFA_REQ_READ) ||
+                !set->peers[req->pe].gone)
+                continue;
+            wsh_efa_req_end(set, req);
+            if (set->n_rails > 1)
+                wsh_efa_rails_ended(set, req, false);
+            wsh_efa_gone_lose(set, req);
+            n++;
+        }
+    return n;
 }
 
 static int taken_end(struct wsh_efa_set *set)
@@ -156,6 +188,7 @@ int wsh_efa_gone_progress(struct wsh_efa_set *set)
 {
     int moved = taken_end(set);
 
+    moved += silent_end(set);
     for (int k = 0; k < set->n_known; k++) {
         struct wsh_efa_peer *peer = &set->peers[set->known[k]];
         uint32_t counted = peer->link.counter_counted;

@@ -15,6 +15,7 @@ struct wsh_efa_gone {
     bool any;                  /* some peer has failed: posts take the longer path */
     struct wsh_efa_req *taken; /* requests to such peers, complete at the next progress; the last one first */
     struct wsh_efa_req *lost;  /* requests that failed because their peer is gone, whoever that is */
+    double due;                /* when to end what the provider has not given back by then; 0: never */
 };
 
 /* The PE has failed. Nothing more is given to the provider for it. Takes the lock. */
