@@ -13,7 +13,8 @@ def failed_pes() -> List[int]:
     """Return the PEs that have failed, in order. Local. shmemx_failed_pes."""
     job.need("failed_pes")
     room = (ctypes.c_int * job.state.n)()
-    return list(room)[: _lib.core().shmemx_failed_pes(room, job.state.n)]
+    found = _lib.core().shmemx_failed_pes(room, job.state.n)
+    return list(room[:found])
 
 
 def failure_generation() -> int:
