@@ -19,6 +19,9 @@ fi
 moved=$tap_dir/moved
 cp -R "$tap_dir/dest$prefix" "$moved"
 
+grep -rnE '@[A-Z_]+@' "$moved/lib/cmake" "$moved/lib/pkgconfig" "$moved/share/warpshmem/modulefiles" >"$out"
+tap_check "the files for others have no name of configure's left" test ! -s "$out"
+
 # --- A module, and Debian's own test, where the tree was moved to ---
 # Loads the module, asks for what it leads to, and unloads it.
 cat >"$tap_dir/load.sh" <<'END'
