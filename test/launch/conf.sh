@@ -12,7 +12,7 @@ mkdir -p "$tap_dir/home/.config" "$tap_dir/etc"
 home=$tap_dir/home/.config/warpshmem.conf
 HOME=$tap_dir/home
 export HOME
-unset WARPSHMEM_CONF
+unset WARPSHMEM_CONF SHMEM_SYMMETRIC_SIZE SHMEM_HANG_SECONDS
 printf '# of this test\nSHMEM_SYMMETRIC_SIZE=5M\nSHMEM_INFO=1\n' >"$named"
 printf 'SHMEM_SYMMETRIC_SIZE=6M\nSHMEM_HANG_SECONDS=31\n' >"$home"
 printf 'SHMEM_SYMMETRIC_SIZE=7M\nSHMEM_HANG_SECONDS=32\nSHMEM_SPIN_US=33\n' >"$tap_dir/etc/warpshmem.conf"

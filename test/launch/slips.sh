@@ -58,7 +58,7 @@ says "SHMEM_GDA=on where no network is" 'PE 0 .*SHMEM_GDA=on has no effect in th
 SHMEM_DEBUG=info,TRANSPORT run_job 30 "$oshrun" -n 4 --nodes-emulated 2 "$tap_dir/slips"
 tap_check "a line a host says how the PEs are reached" test "$(grep -cE \
     'PE 0 .*PEs are reached: 0-1 by local, 2-3 by [^,]*$|PE 2 .*PEs are reached: 0-1 by [^,]*, 2-3 by local$' "$err"):$(grep -c 'reached' "$err")" = 2:2
-run_job 30 env SHMEM_INFO=1 NVSHMEM_DEBUG=info NVSHMEM_SYMMETRIC_SIZE=4m "$oshrun" -n 3 "$tap_dir/slips"
+run_job 30 env -u SHMEM_SYMMETRIC_SIZE SHMEM_INFO=1 NVSHMEM_DEBUG=info NVSHMEM_SYMMETRIC_SIZE=4m "$oshrun" -n 3 "$tap_dir/slips"
 tap_check "PE 0 alone prints settings, and by which names they are taken" test \
     "$(grep -c '^SHMEM_SYMMETRIC_SIZE ' "$out"):$(grep -c ' is taken as SHMEM_SYMMETRIC_SIZE' "$err"):$(grep -c ' reached: 0-2 by local' "$err")" = 1:1:1
 printf '#include <shmem.h>\nint main() { return 0; }\n' >"$tap_dir/old.cc"
