@@ -26,13 +26,12 @@ tap_check "the files for others have no name of configure's left" test ! -s "$ou
 # Loads the module, asks for what it leads to, and unloads it.
 cat >"$tap_dir/load.sh" <<'END'
 command -v module >/dev/null || . "$1" || exit 99
-before=$PATH
 module use "$2" && module load warpshmem || exit 1
 command -v oshcc
 pkg-config --define-prefix --cflags warpshmem
 echo "$WARPSHMEM_LIBRARY_DIR"
 module unload warpshmem
-[ "$PATH" = "$before" ] && echo unloaded
+command -v oshcc | grep -q "^${2%%/share/*}/" || echo unloaded
 END
 lmod=/usr/share/lmod/lmod/init/bash
 if [ -f $lmod ]; then
