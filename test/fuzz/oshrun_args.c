@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/args.h"
+#include "bootstrap/oshrun/command.h"
 #include "bootstrap/oshrun/launchers/other_launcher.h"
 #include "bootstrap/oshrun/launchers/delegate.h"
 #include "bootstrap/oshrun/environ.h"
@@ -51,6 +52,12 @@ int wsh_program_is_there(const char *name)
 {
     (void)name;
     fuzz_fail("no launcher is looked for", __FILE__, __LINE__);
+}
+
+char *wsh_wrap_script(const char *words, bool names)
+{
+    (void)words, (void)names;
+    fuzz_fail("nothing is started", __FILE__, __LINE__);
 }
 
 int wsh_below_run(const char *launcher, const char *path, char **argv)

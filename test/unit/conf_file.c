@@ -114,7 +114,7 @@ static void takes_each_in_turn(void)
     load_files("# nothing\n", lines[1], site_text(lines[2]), NULL, text, sizeof text);
     CU_ASSERT(!load_rc && !*text && env.team_memory == 6 << 20);
     load_files(NULL, NULL, site_text(lines[2]), NULL, text, sizeof text);
-    CU_ASSERT(!load_rc && !*text && env.team_memory == (geteuid() ? 4 : 7) << 20);
+    CU_ASSERT(!load_rc && !*text && env.team_memory == (size_t)(geteuid() ? 4 : 7) << 20);
     load_files(NULL, NULL, NULL, NULL, text, sizeof text);
     CU_ASSERT(!load_rc && !*text && env.team_memory == 4 << 20);
     CU_ASSERT_STRING_EQUAL(origin_of("SHMEM_TEAM_MEMORY"), "default");
