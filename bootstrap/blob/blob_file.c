@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct record {
@@ -29,6 +30,7 @@ int wsh_blob_file_open(struct wsh_blob_file *file, const char *path)
 {
     file->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     file->used = sizeof(struct wsh_pe_note);
+    file->patience_ms = 0;
     return file->fd < 0 ? file_failed("opened", errno) : 0;
 }
 
@@ -85,7 +87,8 @@ static int read_blob(const struct wsh_blob_file *file, off_t at, size_t size, vo
     return file_failed("read", EIO);
 }
 
-static int file_find(const struct wsh_blob_file *file, const struct wsh_blob_id *id, void **bytes,
+/* -ENOENT: it is not there. */
+static int file_look(const struct wsh_blob_file *file, const struct wsh_blob_id *id, void **bytes,
                      size_t *size)
 {
     off_t at = (off_t)(id->pe * WSH_BLOB_FILE_PART);
@@ -101,6 +104,21 @@ static int file_find(const struct wsh_blob_file *file, const struct wsh_blob_id 
             return read_blob(file, at + (off_t)used, record.size, bytes);
         used += record.size;
     }
+    return -ENOENT;
+}
+
+static int file_find(const struct wsh_blob_file *file, const struct wsh_blob_id *id, void **bytes,
+                     size_t *size)
+{
+    const struct timespec pause = {0, 20 * 1000000};
+    int rc = file_look(file, id, bytes, size);
+
+    for (unsigned ms = 0; rc == -ENOENT && ms < file->patience_ms; ms += 20) {
+        nanosleep(&pause, NULL);
+        rc = file_look(file, id, bytes, size);
+    }
+    if (rc != -ENOENT)
+        return rc;
     wsh_error(
         "PE %u published nothing in round %u (oshrun's file of addresses); do all PEs run the same program?",
         id->pe, id->round);

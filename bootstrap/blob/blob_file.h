@@ -15,7 +15,8 @@
 
 struct wsh_blob_file {
     int fd;
-    size_t used; /* of this PE's part */
+    size_t used;          /* of this PE's part */
+    unsigned patience_ms; /* for what is missing: its PE may have died, and the job then ends by itself */
 };
 
 /* At the begin of each PE's part: how far it is, which oshrun reads when it has ended. */

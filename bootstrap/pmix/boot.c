@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define LAUNCHER_MS 1500           /* for oshrun to end a job in which a PE has died */
 #define SLURM_NSPACE "slurm.pmix." /* how its name spaces begin */
 
 #if PMIX_NUMERIC_VERSION < 0x00040200
@@ -194,6 +195,7 @@ static int file_open(const char *path)
 {
     int rc = wsh_blob_file_open(&client.file, path);
 
+    client.file.patience_ms = LAUNCHER_MS;
     if (!rc)
         wsh_blob_file_note_state(client.file.fd, (int)client.me.rank, WSH_PE_INSIDE, getpid());
     return rc;
