@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program of the README: kernels of all PEs send a row to the right, and each waits for its own. */
+/* Kernels of all PEs send a row to the right, and each waits for the row from the left. */
 #include <shmemx.h>
 #include <stdio.h>
 
