@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a job has of this PE's GPU: the device heap, registered memory, what kernels know and the host's half of it.
- * Only the code of GPUs and job.c write it; until a GPU is attached all is zero but for the program's buffers and queues.
+ * Only the code of GPUs and job.c write it; until a GPU is attached all is zero but for the program's buffers and
+ * queues.
  */
 #ifndef WSH_JOB_DEVICE_H
 #define WSH_JOB_DEVICE_H
