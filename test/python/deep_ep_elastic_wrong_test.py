@@ -76,7 +76,7 @@ def test_wrong_dispatch(job: Job) -> None:
     wrong("x", "hidden is 256", x=x[:, :128])
     wrong("x", "float32", "bfloat16", x=x.float())
     wrong("x[1]", "tensor", x=(x, 1.0))
-    wrong("x[1]", "a row for each", x=(x.to(torch.uint8), torch.ones(1, 2)))
+    wrong("x[1]", "a row for each", x=(x.to(torch.uint8), torch.ones(1, 2, device=x.device)))
     wrong("x", "scales", x=(x.to(torch.uint8), torch.ones(x.shape[0], 3, device=x.device)))
     many = x[:1].expand(MOST + 1, -1)
     wrong("num_max_tokens_per_rank", "65 tokens", x=many)

@@ -79,7 +79,7 @@ def unpack(codes: Tensor, scales: Tensor, whole: float) -> Tensor:
 def asked(given: Any, use_fp8: bool, x: Tensor) -> float:
     """Return the scale of all rows of a dispatch with use_nvfp4."""
     if x.is_cuda:
-        cure = "leave it out: kernels have rows of bfloat16 and float8_e4m3fn"
+        cure = "leave it out on a GPU: its kernels have rows of bfloat16 and float8_e4m3fn"
         raise not_offered(CALL, "use_nvfp4", True, cure)
     if use_fp8:
         raise wrong(CALL, "use_fp8", "is True, and so is use_nvfp4; choose one")
