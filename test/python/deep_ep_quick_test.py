@@ -30,6 +30,7 @@ import deep_ep_reference as reference  # noqa: E402
 
 import deep_ep  # noqa: E402
 from deep_ep import _low_plans  # noqa: E402
+from deep_ep.utils import event  # noqa: E402
 from warpshmem import _ep_arrays, _quick, ep  # noqa: E402
 
 FORMS: Tuple[Dict[str, bool], ...] = (
@@ -68,16 +69,21 @@ def by_plans(buffer: deep_ep.Buffer) -> List[bool]:
     return told
 
 
-def pair(buffer: deep_ep.Buffer, case: Any, given: Any, job: Job, hook: bool, **form: bool) -> Any:
-    """A dispatch and a combine of zeros and what was received; all that they return."""
+def pair(buffer: deep_ep.Buffer, case: Any, given: Any, job: Job, how: Any, **form: bool) -> Any:
+    """A dispatch and a combine of zeros and what was received; all that they return. how: whether
+    with hooks, or "event"."""
+    hook, event = how is True, how == "event"
+    ends = dict(return_recv_hook=hook, async_finish=event)
     got = buffer.low_latency_dispatch(
-        given.x, given.topk, case.tokens, case.n * case.local, return_recv_hook=hook, **form
+        given.x, given.topk, case.tokens, case.n * case.local, **ends, **form
     )
     got[4]() if hook else None
+    got[3].current_stream_wait() if event else None
     rows = got[0]
     y = rows if not form.get("use_fp8", True) else torch.zeros_like(rows[0], dtype=torch.bfloat16)
-    out = buffer.low_latency_combine(y, given.topk, given.weights, got[2], return_recv_hook=hook)
+    out = buffer.low_latency_combine(y, given.topk, given.weights, got[2], **ends)
     out[2]() if hook else None
+    out[1].current_stream_wait() if event else None
     return got[:3], out[0]
 
 
@@ -85,7 +91,7 @@ def test_results_of_five_calls(job: Job) -> None:
     """Held, they and views of them alone, they stay as they are while others are made."""
     buffer = buffer_of(job, "quick")
     for form in FORMS:
-        for hook in (False, True):
+        for hook in (False, True, "event"):
             cases = [case_of(job, seed=110 + i, hidden=1024) for i in range(6)]
             held: List[Any] = []
             for case in cases[:5]:
@@ -304,16 +310,22 @@ def test_ep_by_plans(job: Job) -> None:
 
 
 class Stream:
-    """A stream of a GPU that is not there."""
+    """A stream of a GPU that is not there, or an event of it."""
 
     device_index, order = 0, []  # type: int, List[Tuple[int, int]]
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int = 0) -> None:
         self.cuda_stream = number
 
     def wait_stream(self, other: "Stream") -> None:
         """Note it."""
         self.order.append((self.cuda_stream, other.cuda_stream))
+
+    wait_event = wait_stream
+
+    def record(self, stream: "Stream") -> None:
+        """As an event."""
+        self.cuda_stream = stream.cuda_stream
 
     def __eq__(self, other: Any) -> bool:
         return self.cuda_stream == other.cuda_stream
@@ -390,17 +402,60 @@ def test_streams(job: Job) -> None:
     assert len(noted[0][0]) == 30 and (9, 8) in noted[0][1] and (8, 9) in noted[0][1]
 
 
+def test_events_by_plans(job: Job) -> None:
+    """An asynchronous call runs on the Buffer's own stream after what is before it, and its tensors
+    live until the current stream has waited."""
+    if job.cuda or _quick.module is None:
+        raise Skipped("for machines without a GPU, with the extension module")
+    buffer, case = buffer_of(job, "quick"), case_of(job, seed=133)
+    given = mine(job, case)
+    entry = pair(buffer, case, given, job, False, use_fp8=False)[0][2].entry
+    with fake_streams(entry) as (_, calls), mock.patch.object(
+        buffer, "comm_stream", Stream(5)
+    ), mock.patch.object(
+        torch.cuda, "is_available", lambda: True
+    ), mock.patch.object(torch.cuda, "Event", Stream):
+        buffer._low.plans.clear()
+        plain = pair(buffer, case, given, job, False, use_fp8=False)
+        Stream.order.clear()
+        calls.clear()
+        told = by_plans(buffer)
+        made = pair(buffer, case, given, job, "event", use_fp8=False)
+        pair(buffer, case, given, job, False, use_fp8=False)
+    buffer._low.plans.clear()
+    assert all(told) and len(told) == 4 and len(plain) == len(made), told
+    assert [one[1:] for one in calls] == [(ep.BOTH, 5)] * 2 + [(ep.BOTH, 7)] * 2, calls
+    assert Stream.order == [(5, 7), (7, 5), (5, 7), (7, 5), (7, 5)], Stream.order
+
+
+def test_tensors_that_nobody_waited_for(job: Job) -> None:
+    """Their memory is kept for the other stream; after a wait of another one, too."""
+    for current, kept in ((None, 1), (9, 1), (7, 0)):
+        tensor = mock.Mock()
+        held = event.Held([tensor], Stream(5), 7)
+        if current:
+            with mock.patch.object(_ep_arrays, "raw_stream", lambda _: current):
+                held.waited()
+        del held
+        assert tensor.record_stream.call_count == kept, (current, kept)
+
+
 def test_graphs_of_five_calls(job: Job) -> None:
     """Results of five calls in a graph, and of another graph between its replays, keep apart."""
     if not job.cuda:
         raise Skipped("no GPU")
-    buffer = buffer_of(job, "quick")
+    for how in (False, "event"):
+        check_graphs(job, buffer_of(job, "quick"), how)
+
+
+def check_graphs(job: Job, buffer: deep_ep.Buffer, how: Any) -> None:
+    """Two graphs of five calls of one kind."""
     cases = [case_of(job, seed=124 + i, hidden=1024) for i in range(5)]
     given, held = [mine(job, case) for case in cases], {}
 
     def run(name: str) -> None:
         held[name] = [
-            pair(buffer, case, one, job, False, use_fp8=False) for case, one in zip(cases, given)
+            pair(buffer, case, one, job, how, use_fp8=False) for case, one in zip(cases, given)
         ]
 
     run("outside")

@@ -291,11 +291,18 @@ class LowLatency:
         return rows, scales
 
     def quick_dispatch(
-        self, plans: _low_plans.Plans, x: Any, topk_idx: Any, stats: Any, hook: bool
+        self,
+        plans: _low_plans.Plans,
+        x: Any,
+        topk_idx: Any,
+        stats: Any,
+        async_finish: bool,
+        hook: bool,
     ) -> Optional[Tuple[Any, ...]]:
         """The same as the dispatch before it, with other tensors; None where it is not."""
         entry, plan = plans.entry, plans.dispatch
-        raw = plans.start("dispatch", x) if plan is not None else None
+        comm = self.buffer.comm_stream if async_finish else None
+        raw = plans.start("dispatch", x, comm) if plan is not None else None
         if raw is None:
             return None
         number = entry.turn % HANDLES
@@ -309,6 +316,9 @@ class LowLatency:
         handle.entry, handle.number, handle.turn, handle.plans = entry, number, entry.turn, plans
         handle.tokens, handle.given, handle.version = found[0], topk_idx, _topk.version(topk_idx)
         rows = (found[1], found[5]) if plans.fp8 else found[1]
+        if async_finish:
+            event = plans.event(comm, (x, topk_idx, stats) + found[1:])
+            return rows, found[2], handle, event, None
         receive = None
         if hook:
             half = _low_plans.receiver(entry, plan, found[-1], raw, ep.Dispatch)
@@ -322,6 +332,7 @@ class LowLatency:
         weights: Any,
         handle: Any,
         zero_copy: bool,
+        async_finish: bool,
         hook: bool,
         out: Any,
     ) -> Optional[Tuple[Any, ...]]:
@@ -337,7 +348,8 @@ class LowLatency:
             or entry.turn - handle.turn >= HANDLES
         ):
             return None
-        raw = plans.start("combine", x)
+        comm = self.buffer.comm_stream if async_finish else None
+        raw = plans.start("combine", x, comm)
         if raw is None:
             return None
         tokens, columns = topk_idx.shape
@@ -348,6 +360,8 @@ class LowLatency:
         found = plan.call(halves, handle.number, raw, tokens, columns, at, x, weights, out)
         if found is None:
             return None
+        if async_finish:
+            return out, plans.event(comm, (x, weights, out)), None
         receive = None
         if hook:
             half = _low_plans.receiver(entry, plan, found[-1], raw, ep.Combine)

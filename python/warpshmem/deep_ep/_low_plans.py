@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Low-latency calls by plans of the extension module, where a call is as the one before it: of the
-same shape and stream, with contiguous tensors. All others are `_low_latency.py`'s.
+same shape, with contiguous tensors. All others are `_low_latency.py`'s.
 
 What a call returns is new memory of torch's allocator, which is in the order of streams, keeps
 graphs apart, and knows of every tensor and view that is alive.
@@ -9,13 +9,14 @@ graphs apart, and knows of every tensor and view that is alive.
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Tuple
 
 import torch
 from warpshmem import _ep_arrays, _ep_plans, ep
 from warpshmem._ep_plans import COLUMNS, NEEDED, TOKENS, WRITTEN, Slot
 
 from . import _low_checks
+from .utils.event import EventHandle, EventOverlap, behind
 
 
 def dispatch(entry: Any, like: torch.Tensor, packed: bool) -> Any:
@@ -70,6 +71,7 @@ class Plans:
     def __init__(self, entry: Any, like: torch.Tensor, packed: bool) -> None:
         self.entry, self.fp8, self.device = entry, bool(entry.fields["dtype"]), entry.device
         self.dispatch, self.combine = dispatch(entry, like, packed), combine(entry, like)
+        self.fork: Any = None  # an event, made once: to make one takes as long as a launch
         self.makes = (None,) * (5 if self.fp8 else 4)  # no arrays: the outputs that are made
         one = entry.fields
         self.shape = one["tokens"], one["hidden"], one["experts"]  # the end of a handle
@@ -79,9 +81,9 @@ class Plans:
             if plan is not None:
                 plan.close()
 
-    def start(self, kind: str, like: Any) -> Optional[int]:
-        """Return the stream of a call, after the half that is before it; None for another stream
-        than the last call's."""
+    def start(self, kind: str, like: Any, comm: Any = None) -> Optional[int]:
+        """Return the stream of a call, after the half that is before it: the current one, or comm,
+        which waits for it. None where `like` is no tensor of a GPU, and is to be."""
         entry = self.entry
         if kind in entry.pending:
             entry.pending[kind]()
@@ -90,7 +92,24 @@ class Plans:
         if not on_gpu(like):
             return None
         raw = _ep_arrays.raw_stream(like.get_device())
-        return raw if raw == entry.raw else None
+        if comm is not None and comm.cuda_stream != raw:
+            current = torch.cuda.current_stream()
+            if entry.raw not in (raw, comm.cuda_stream):
+                entry.follow(current)
+            self.fork = self.fork or torch.cuda.Event()
+            self.fork.record(current)
+            comm.wait_event(self.fork)
+            entry.stream, entry.raw = comm, comm.cuda_stream
+        elif raw != entry.raw:
+            entry.follow(torch.cuda.current_stream())
+        return entry.raw
+
+    def event(self, comm: Any, tensors: Tuple[Any, ...]) -> EventOverlap:
+        """Return the event of a call that was started on comm with these tensors, some None."""
+        if not self.device:
+            return EventOverlap(EventHandle())
+        held = [one for one in tensors if one is not None]
+        return behind(comm, held, _ep_arrays.raw_stream(held[0].get_device()))
 
 
 def receiver(entry: Any, plan: Any, made: bytes, raw: int, kind: Any) -> Callable[[], None]:

@@ -305,9 +305,14 @@ class Buffer(Local, Refused):
         key = num_max_dispatch_tokens_per_rank, num_experts, dtype, use_fp8 and use_ue8m0
         plans = self._low.plans.get(key)
         if plans is not None and dispatch_wait_recv_cost_stats is None and not others:
-            if not async_finish and (round_scale or not use_ue8m0):
+            if not (async_finish and return_recv_hook) and (round_scale or not use_ue8m0):
                 found = self._low.quick_dispatch(
-                    plans, x, topk_idx, cumulative_local_expert_recv_stats, return_recv_hook
+                    plans,
+                    x,
+                    topk_idx,
+                    cumulative_local_expert_recv_stats,
+                    async_finish,
+                    return_recv_hook,
                 )
                 if found is not None:
                     return found  # type: ignore[return-value]
@@ -357,13 +362,13 @@ class Buffer(Local, Refused):
         """
         if not (
             use_logfmt
-            or async_finish
+            or (async_finish and return_recv_hook)
             or others
             or self._destroyed
             or combine_wait_recv_cost_stats is not None
         ):
             found = self._low.quick_combine(
-                x, topk_idx, topk_weights, handle, zero_copy, return_recv_hook, out
+                x, topk_idx, topk_weights, handle, zero_copy, async_finish, return_recv_hook, out
             )
             if found is not None:
                 return found  # type: ignore[return-value]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
 
 import torch
+from warpshmem import _ep_arrays
 
 
 class EventHandle:
@@ -14,13 +15,43 @@ class EventHandle:
     def __init__(self) -> None:
         self.event: Optional[Any] = None
         if torch.cuda.is_available():
-            self.event = torch.cuda.Event()
-            self.event.record(torch.cuda.current_stream())
+            self._record(torch.cuda.current_stream())
+
+    def _record(self, stream: Any) -> None:
+        self.event = torch.cuda.Event()
+        self.event.record(stream)
+
+    @classmethod
+    def of(cls, stream: Any) -> "EventHandle":
+        """Return an event recorded on a stream."""
+        made = cls.__new__(cls)
+        made._record(stream)
+        return made
 
     def current_stream_wait(self) -> None:
         """Let what comes later on the current stream wait for the event."""
         if self.event is not None:
             torch.cuda.current_stream().wait_event(self.event)
+
+
+class Held:
+    """Tensors that a stream works on, which is not the one that their memory belongs to: `owner`.
+    Once the owner has waited for that stream, its order frees them rightly; else record_stream
+    does, which costs an event for each and keeps the memory until the stream has come so far."""
+
+    __slots__ = ("tensors", "stream", "owner")
+
+    def __init__(self, tensors: List[torch.Tensor], stream: Any, owner: int) -> None:
+        self.tensors, self.stream, self.owner = tensors, stream, owner
+
+    def waited(self) -> None:
+        """The current stream waits for the tensors' stream."""
+        if _ep_arrays.raw_stream(self.stream.device_index) == self.owner:
+            self.tensors = []
+
+    def __del__(self) -> None:
+        for tensor in self.tensors:
+            tensor.record_stream(self.stream)
 
 
 class EventOverlap:
@@ -40,6 +71,7 @@ class EventOverlap:
         self.event = event
         self.extra_tensors = extra_tensors
         self.hook_after_wait: Optional[Callable[[], Any]] = None
+        self._held: Optional[Held] = None
         self._results, self._made = results, None
         self._release = False
 
@@ -54,6 +86,8 @@ class EventOverlap:
             )
         if self.event is not None:
             self.event.current_stream_wait()
+        if self._held is not None:
+            self._held.waited()
         hook, self.hook_after_wait = self.hook_after_wait, None
         if hook is not None:
             hook()
@@ -83,6 +117,13 @@ class EventOverlap:
         release, self._release = self._release, False
         if self.event is not None:
             self.current_stream_wait(release)
+
+
+def behind(stream: Any, tensors: List[torch.Tensor], owner: int) -> EventOverlap:
+    """Return the event of what has been started on a stream, with tensors of the stream `owner`."""
+    event = EventOverlap(EventHandle.of(stream))
+    event._held = Held(tensors, stream, owner)
+    return event
 
 
 def check_nvlink_connections(group: Any) -> None:
