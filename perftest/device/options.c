@@ -8,12 +8,13 @@
 static const struct perf_option own[] = {
     {0, "scope", "S", PERF_WORD, AT(scope), .words = "thread,warp,block,stream,graph,host,all",
      .help = "who calls: thread, warp, block, stream, graph, host or all"},
-    {'c', "blocks", "N", PERF_COUNT, AT(blocks), .least = 1, .most = 65536,
+    {'c', "blocks", "LIST", PERF_NUMBERS, AT(blocks), .least = 1, .most = 65536,
      .help = "of bandwidths and rates"},
     {'t', "threads", "N", PERF_COUNT, AT(threads), .least = 32, .most = 1024, .multiple = 32,
      .help = "of a block"},
     {0, "list", NULL, PERF_FLAG, AT(list), .help = "print the rows without running them"},
     {0, "pes", "N", PERF_COUNT, AT(pes), .least = 1, .most = 4096, .help = "of --list (2)"},
+    {0, "peak", "GB/s", PERF_REAL, AT(peak), .least = 0, .most = 1e6, .help = "bandwidths in % of so much"},
     {0, "table", NULL, PERF_FLAG, AT(table), .help = "boxed tables instead of lines"},
     {.name = NULL}};
 #undef AT

@@ -18,7 +18,10 @@ tap_check "--list prints no row twice" sh -c "[ -z \"\$(sort '$out' | uniq -d)\"
 run_job 20 "$p2p" --list --rows 'put*,g' --scope thread -b 64 -e 1k -f 4
 tap_check "--rows, --scope and -b -e -f choose" sh -c \
     "[ \"\$(sed -n 's/^put[.]thread[.]\\([0-9]*\\)[.].*/\\1/p' '$out' | tr '\\n' ' ')\" = '64 256 1024 ' ]"
-for bad in --nonsense '--scope all4' '-s block' '-r 3' '-b 0' '-b 1k -e 8' '-c 0' '-t 100' '-n x' '--rows nothing'; do
+run_job 20 "$p2p" --list --rows put_bw -c 1,16,64,128 -t 256 -b 1k -e 1G -f 1024
+tap_check "-c takes a list" sh -c "[ \"\$(tr '\\n' ' ' <'$out')\" = '$(for c in 1 16 64 128; do
+    for b in 1024 1048576 1073741824; do [ $c$b = 1281024 ] || printf 'put_bw.block.%d.%dx256 ' $b $c; done; done)' ]"
+for bad in --nonsense '--scope all4' '-s block' '-r 3' '-b 0' '-b 1k -e 8' '-c 0' '-c 1,x' '--peak -1' '-t 100' '-n x' '--rows nothing'; do
     # shellcheck disable=SC2086
     run_job 20 "$p2p" $bad
     tap_check "$bad: exit status 2, one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"

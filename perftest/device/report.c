@@ -5,16 +5,6 @@
 static const char *const unit_names[] = {"us", "GB/s", "Mmsg/s"};
 static const char *const figure_names[] = {"latency (us)", "BW (GB/s)", "rate (Mmsg/s)"};
 
-/* `us` an iteration in the row's unit. */
-static double figure(const struct dev_row *row, double us)
-{
-    const struct dev_kind *kind = &dev_table.kinds[row->kind];
-
-    if (kind->unit == DEV_GBS)
-        return (double)row->size * (kind->flags & DEV_SLOWEST ? 2 : 1) / us / 1e3;
-    return kind->unit == DEV_MRATE ? (double)dev_row_lanes(row) / us : us;
-}
-
 /* What a PE's links carry, in GB/s; 0 where that is no figure. */
 static double bus(const struct perf_report *r, const struct dev_row *row, double us)
 {
@@ -23,7 +13,26 @@ static double bus(const struct perf_report *r, const struct dev_row *row, double
 
 /* The boxed table: whether there is one, and under whose head it stands. */
 static bool is_boxed;
+static double peak; /* GB/s that bandwidths are shares of; 0: none */
 static struct dev_row last;
+
+/* `us` an iteration in the row's unit, or of a bandwidth its share of the peak. */
+static double figure(const struct dev_row *row, double us)
+{
+    const struct dev_kind *kind = &dev_table.kinds[row->kind];
+
+    if (kind->unit == DEV_GBS) {
+        double gbs = (double)row->size * (kind->flags & DEV_SLOWEST ? 2 : 1) / us / 1e3;
+
+        return peak > 0 ? 100 * gbs / peak : gbs;
+    }
+    return kind->unit == DEV_MRATE ? (double)dev_row_lanes(row) / us : us;
+}
+
+static bool is_share(const struct dev_row *row)
+{
+    return peak > 0 && dev_table.kinds[row->kind].unit == DEV_GBS;
+}
 
 static void print_line(struct perf_report *r, const struct perf_row *result)
 {
@@ -34,7 +43,7 @@ static void print_line(struct perf_report *r, const struct perf_row *result)
     fprintf(r->table, "%s %s %zu %d %d %.4g %.4g %.4g %s%s\n", kind->name, dev_scope_names[row->scope],
             row->size, row->blocks, row->threads, figure(row, result->us.p50),
             figure(row, time ? result->us.p25 : result->us.p75),
-            figure(row, time ? result->us.p75 : result->us.p25), unit_names[kind->unit],
+            figure(row, time ? result->us.p75 : result->us.p25), is_share(row) ? "%" : unit_names[kind->unit],
             result->right ? "" : " WRONG DATA");
 }
 
@@ -54,7 +63,8 @@ static void print_boxed(struct perf_report *r, const struct perf_row *result)
                 r->rows ? "\n" : "", kind->name, dev_scope_names[row->scope], row->blocks, row->threads,
                 rule);
         fprintf(r->table, "| %-12s | %-14s | %-14s | %-14s | %-14s |\n%s\n", "size (bytes)",
-                figure_names[kind->unit], "best", "worst", "bus BW (GB/s)", rule);
+                is_share(row) ? "BW (% of peak)" : figure_names[kind->unit], "best", "worst", "bus BW (GB/s)",
+                rule);
     }
     if (bus(r, row, result->us.p50) > 0)
         snprintf(carried, sizeof carried, "%.4f", bus(r, row, result->us.p50));
@@ -77,6 +87,7 @@ int dev_report_open(struct perf_report *r, const struct dev_options *o, const ch
     if (o->perf.note)
         perf_complain("note: %s", o->perf.note);
     is_boxed = o->table;
+    peak = o->peak;
     r->print = is_boxed ? print_boxed : print_line;
     if (perf_report_open(r, &about, &o->perf))
         return -1;

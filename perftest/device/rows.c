@@ -61,6 +61,22 @@ static int rows_add_sizes(struct dev_row *rows, int n, const struct dev_shape *s
     return n;
 }
 
+/* One shape and its grid, or the numbers of blocks of the options. */
+static int rows_add_grids(struct dev_row *rows, int n, const struct dev_shape *shape, struct dev_row row,
+                          const struct dev_options *o)
+{
+    bool chosen = o->blocks.n && dev_table.kinds[shape->kind].unit != DEV_US;
+
+    if (o->threads && shape->scope == DEV_BLOCK)
+        row.threads = (int)o->threads;
+    for (int i = 0; i < (chosen ? o->blocks.n : 1); i++) {
+        if (chosen)
+            row.blocks = (int)o->blocks.value[i];
+        n = rows_add_sizes(rows, n, shape, row, o);
+    }
+    return n;
+}
+
 int dev_rows_expand(struct dev_row *rows, const struct dev_options *o)
 {
     int n = 0;
@@ -75,11 +91,7 @@ int dev_rows_expand(struct dev_row *rows, const struct dev_options *o)
             row.scope = shape->scope;
             row.blocks = (int)strtol(grid, &end, 10);
             row.threads = (int)strtol(end + 1, NULL, 10);
-            if (o->blocks && dev_table.kinds[shape->kind].unit != DEV_US)
-                row.blocks = (int)o->blocks;
-            if (o->threads && shape->scope == DEV_BLOCK)
-                row.threads = (int)o->threads;
-            n = rows_add_sizes(rows, n, shape, row, o);
+            n = rows_add_grids(rows, n, shape, row, o);
         }
     }
     return n;

@@ -58,9 +58,11 @@ extern const struct dev_table dev_table;
 
 struct dev_options {
     struct perf_options perf; /* batch: iterations of a kernel; samples: timed kernels */
-    long blocks, threads;     /* 0: each row's own */
-    long scope;               /* of enum dev_scope; DEV_SCOPES: all */
-    long pes;                 /* rows that fit so many PEs; 0: rows that fit some number */
+    struct perf_numbers blocks;
+    long threads; /* 0, and no blocks: each row's own */
+    double peak;  /* GB/s that bandwidths are shares of; 0: none */
+    long scope;   /* of enum dev_scope; DEV_SCOPES: all */
+    long pes;     /* rows that fit so many PEs; 0: rows that fit some number */
     bool table, list;
 };
 
