@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int shmemx_ep_bytes(const shmemx_ep_config_t *config, int n_pes, int pes_per_host, shmemx_ep_bytes_t *bytes)
+int shmemx_ep_bytes(const shmemx_ep_config_t *given, int n_pes, int pes_per_host, shmemx_ep_bytes_t *bytes)
 {
     const char *routine = "shmemx_ep_bytes";
+    shmemx_ep_config_t config;
     struct ep_shape shape;
 
     if (n_pes < 1 || pes_per_host < 1 || n_pes % pes_per_host)
@@ -15,12 +16,12 @@ int shmemx_ep_bytes(const shmemx_ep_config_t *config, int n_pes, int pes_per_hos
                          n_pes, pes_per_host);
     if (!bytes)
         return ep_refuse(routine, "bytes is NULL; give the address of a shmemx_ep_bytes_t");
-    if (ep_check_config(routine, config, n_pes))
+    if (ep_config_read(routine, given, &config) || ep_check_config(routine, &config, n_pes))
         return 1;
-    ep_shape_fill(&shape, config, 0, n_pes, pes_per_host);
+    ep_shape_fill(&shape, &config, 0, n_pes, pes_per_host);
     bytes->symmetric = shape.bytes;
     bytes->local = sizeof(struct shmemx_ep) + ep_state_bytes(&shape) + ep_phase_bytes(&shape) +
-                   (size_t)shape.near * sizeof(char *) + (config->device ? 0 : shape.group) +
+                   (size_t)shape.near * sizeof(char *) + (config.device ? 0 : shape.group) +
                    (size_t)(n_pes + shape.handles) * sizeof(int) +
                    (size_t)shape.counters * sizeof(shmemx_counter_t);
     bytes->counters = shape.counters;
@@ -59,16 +60,23 @@ static int host_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
     return 0;
 }
 
-int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call)
+static int start_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
-    if (ep_check_dispatch(ep, call))
-        return 1;
     shmemx_stats_add(SHMEMX_STATS_EXPERT_CALLS, call->halves & SHMEMX_EP_SEND ? 1 : 0);
     remember(&ep->dispatch, call->halves, call->handle, call->tokens);
     ep->handle_tokens[call->handle] = call->tokens;
     if (call->halves & SHMEMX_EP_SEND && !ep->shape.pushes)
         take_turn(&ep->turn[SHMEMX_EP_BUFFER_X], ep->arena, ep->shape.x, call->x);
     return ep->config.device ? ep_device_calls->dispatch(ep, call) : host_dispatch(ep, call);
+}
+
+int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *given)
+{
+    shmemx_ep_dispatch_t call;
+
+    if (ep_dispatch_read(ep, given, &call) || ep_check_dispatch(ep, &call))
+        return 1;
+    return start_dispatch(ep, &call);
 }
 
 static int host_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
@@ -162,9 +170,9 @@ int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows)
         *rows = received;
     if (received > ep->shape.capacity)
         return ep_refuse("shmemx_ep_counts",
-                         "%d rows were received with handle %d, and capacity is %d: those beyond it "
-                         "were not stored; create with a larger capacity, or 0 for all that can come",
-                         received, handle, ep->shape.capacity);
+                         "%d rows were received with handle %d, and %s is %d: those beyond it "
+                         "were not stored; create with a larger one, or 0 for all that can come",
+                         received, handle, ep_capacity_name(ep->shape.mode), ep->shape.capacity);
     return 0;
 }
 

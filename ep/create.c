@@ -245,14 +245,15 @@ static int build(struct shmemx_ep *ep, struct agreed *agreed, shmem_team_t team)
     return 0;
 }
 
-static int check_arguments(shmem_team_t team, const shmemx_ep_config_t *config, const shmemx_ep_t *made)
+static int check_arguments(shmem_team_t team, const shmemx_ep_config_t *given, shmemx_ep_config_t *config,
+                           const shmemx_ep_t *made)
 {
     if (!made)
         return ep_refuse(routine, "ep is NULL; give the address of a shmemx_ep_t");
     if (team == SHMEM_TEAM_INVALID || shmem_team_n_pes(team) < 1)
         return ep_refuse(
             routine, "team is none of this PE; give SHMEM_TEAM_WORLD, or one that this PE is a member of");
-    return ep_check_config(routine, config, shmem_team_n_pes(team));
+    return ep_config_read(routine, given, config) || ep_check_config(routine, config, shmem_team_n_pes(team));
 }
 
 /* What one PE refuses all do: the others would wait for it for ever. */
@@ -283,18 +284,19 @@ static int make(struct shmemx_ep **made, struct agreed *agreed, shmem_team_t tea
     return 0;
 }
 
-int shmemx_ep_create(shmem_team_t team, const shmemx_ep_config_t *config, shmemx_ep_t *made)
+int shmemx_ep_create(shmem_team_t team, const shmemx_ep_config_t *given, shmemx_ep_t *made)
 {
+    shmemx_ep_config_t config;
     struct agreed agreed;
     int failed;
 
     ep_print_pe(shmem_my_pe());
     if (made)
         *made = NULL;
-    failed = check_arguments(team, config, made);
+    failed = check_arguments(team, given, &config, made);
     if (agreed_open(&agreed))
         return 1;
-    failed = agree_arguments(&agreed, failed) || make(made, &agreed, team, config);
+    failed = agree_arguments(&agreed, failed) || make(made, &agreed, team, &config);
     shmem_free(agreed.mine);
     return failed;
 }

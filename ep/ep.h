@@ -3,10 +3,9 @@
 #ifndef WSH_EP_H
 #define WSH_EP_H
 
+#include "ep/interface.h"
 #include "ep/layout.h"
 #include "ep/print.h"
-
-#include <shmemx_ep.h>
 
 #include <stdbool.h>
 
@@ -126,6 +125,14 @@ int ep_host_workers(void);
 
 /* Fills *shape from a configuration that has been checked, for PE `me` of n, `near` on each host. */
 void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int me, int n, int near);
+
+/* What a configuration's or a dispatch's members of its mode say, in those of version 1; the same as of ep_check_live. */
+int ep_config_read(const char *routine, const shmemx_ep_config_t *given, shmemx_ep_config_t *config);
+int ep_dispatch_read(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *given,
+                     shmemx_ep_dispatch_t *call);
+
+/* The member of a configuration that says the capacity. */
+const char *ep_capacity_name(int mode);
 
 /* Whether a configuration can be taken by n PEs; 0, or nonzero after a line that names the routine. */
 int ep_check_config(const char *routine, const shmemx_ep_config_t *config, int n);

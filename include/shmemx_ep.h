@@ -21,6 +21,11 @@ extern "C" {
 
 typedef struct shmemx_ep *shmemx_ep_t;
 
+/* Marks members that go after one release (CHANGELOG.md): they work as before. */
+#ifndef WSH_EP_FORMER
+#define WSH_EP_FORMER(instead) __attribute__((deprecated("set " #instead)))
+#endif
+
 /* Modes. */
 /*
  * Decode: received rows packed by local expert, then source PE, then token. With several hosts and rows in memory of
@@ -49,30 +54,33 @@ typedef struct shmemx_ep *shmemx_ep_t;
 typedef struct {
     uint32_t version; /* SHMEMX_EP_CONFIG_VERSION */
     int mode, dtype, route;
-    int device;   /* 1: rows in memory of the GPU; 0: of the host */
-    int hidden;   /* columns: a multiple of 128, to 65,536 */
-    int experts;  /* of all PEs: a multiple of their number */
-    int topk;     /* experts a token: 1 to 16 */
-    int tokens;   /* of a PE in a call, at most: 1 to 65,536; in low latency to 2,048 */
-    int capacity; /* rows that a PE receives at most: in low latency for each local expert (0: n * tokens, all
-                     that can come); else in all (0: tokens * the smaller of topk and n) */
-    int window;   /* high throughput: tokens of a part between hosts (0: 512) */
-    int handles;  /* calls whose routing is kept at a time (0: 2) */
+    int device;  /* 1: rows in memory of the GPU; 0: of the host */
+    int hidden;  /* columns: a multiple of 128, to 65,536 */
+    int experts; /* of all PEs: a multiple of their number */
+    int topk;    /* experts a token: 1 to 16 */
+    int tokens;  /* of a PE in a call, at most: 1 to 65,536; in low latency to 2,048 */
+    int capacity WSH_EP_FORMER(expert_capacity or pe_capacity); /* the one of these two that mode has */
+    int window;  /* high throughput: tokens of a part between hosts (0: 512) */
+    int handles; /* calls whose routing is kept at a time (0: 2) */
     int blocks; /* of a kernel, one for each SM that a call takes (0: what fits, at most 24; in low latency on
                      one host 128) */
-    int topk_bits; /* 64: topk and row_topk of dispatches are int64_t (0: 32, int32_t) */
-    int exact;     /* low latency: 1: sums are in the order of the top-k, as shmemx_ep_combine says */
-    int row_bytes; /* SHMEMX_EP_BYTES: of a row, a multiple of hidden / 128; else 0 */
-    int unused[16];
+    int topk_bits;       /* 64: topk and row_topk of dispatches are int64_t (0: 32, int32_t) */
+    int exact;           /* low latency: 1: sums are in the order of the top-k, as shmemx_ep_combine says */
+    int row_bytes;       /* SHMEMX_EP_BYTES: of a row, a multiple of hidden / 128; else 0 */
+    int expert_capacity; /* low latency: rows that a PE receives at most for each of its experts (0: n * tokens,
+                            all that can come) */
+    int pe_capacity;     /* high throughput: rows that a PE receives at most (0: tokens * the smaller of topk
+                            and n) */
+    int unused[14];
 } shmemx_ep_config_t;
 
 #define SHMEMX_EP_CONFIG_VERSION 1u
-#define SHMEMX_EP_CONFIG_INITIALIZER                                           \
-    {                                                                          \
-        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        {                                                                      \
-            0                                                                  \
-        }                                                                      \
+#define SHMEMX_EP_CONFIG_INITIALIZER                                                 \
+    {                                                                                \
+        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        {                                                                            \
+            0                                                                        \
+        }                                                                            \
     }
 
 /* Bytes that a PE takes. */
@@ -108,7 +116,41 @@ int shmemx_ep_destroy(shmemx_ep_t ep);
  * The structs of calls. `version` is SHMEMX_EP_CALL_VERSION; the rest of what is not named is 0. A library of a later
  * version takes those of this one.
  */
-#define SHMEMX_EP_CALL_VERSION 1u
+#define SHMEMX_EP_CALL_VERSION 2u
+
+/*
+ * Where a dispatch in low latency puts rows: packed by local expert. L = experts / n, C = config.expert_capacity.
+ * Pointers but rows and row_scales may be NULL.
+ */
+typedef struct {
+    void *rows;           /* [L][C][hidden], of dtype */
+    float *row_scales;    /* [L][C][hidden / 128] with FP8; else NULL */
+    int32_t *counts;      /* [L]: rows of each local expert */
+    int32_t *sources;     /* [L][n][2]: first row from each source, and rows */
+    int64_t *ranges;      /* [L][n]: as sources, first row << 32 | rows */
+    int32_t *row_sources; /* [L][C]: of which token of its source each row is */
+    int32_t *totals;      /* [L], to which the counts are added */
+    /*
+     * Elements of row_scales from one row, and from one column, to the next; those of an expert are together. Zeros:
+     * contiguous rows. 1 and C: contiguous columns.
+     */
+    int64_t scales_row_step, scales_column_step;
+    int64_t scales_packed; /* 1, with FP8_UE8M0 and steps: an element is a word of 4 columns' exponents */
+} shmemx_ep_rows_by_expert_t;
+
+/*
+ * Where a dispatch in high throughput puts rows: by source PE, then token. C = config.pe_capacity, K = config.topk.
+ * Pointers but rows and row_scales may be NULL.
+ */
+typedef struct {
+    void *rows;           /* [C][hidden], of dtype */
+    float *row_scales;    /* [C][hidden / 128] with FP8; else NULL */
+    int32_t *counts;      /* [L]: rows that have each local expert */
+    int32_t *sources;     /* [n][2]: first row from each source, and rows */
+    int32_t *row_sources; /* [C]: of which token of its source each row is */
+    void *row_topk;       /* [C][K]: local experts, -1: not of this PE */
+    float *row_weights;   /* [C][K], 0 where row_topk is -1 */
+} shmemx_ep_rows_by_source_t;
 
 /*
  * A dispatch. T tokens, K = topk (of topk and weights: columns), L = experts / n. Arrays are contiguous, their memory
@@ -125,26 +167,24 @@ typedef struct {
     const float *x_scales; /* [T][hidden / 128], of a dtype that has them; or NULL: x is BF16 */
     const void *topk;      /* [T][K] experts, different ones, -1: none; NULL: the routing that `handle` has */
     const float *weights;  /* [T][K]; NULL: ones, or with topk NULL those that `handle` has */
-    void *rows;            /* out: low latency [L][capacity][hidden], else [capacity][hidden], of dtype */
-    float *row_scales;     /* out: [...][hidden / 128] with FP8; else NULL */
-    int32_t *counts; /* out: low latency [L] rows of each local expert; else [L] rows that have it. Or NULL */
-    int32_t
-        *sources; /* out: low latency [L][n][2], else [n][2]: first row from each source, and rows. Or NULL */
-    void *row_topk;     /* out, high throughput: [capacity][K] local experts, -1: not of this PE. Or NULL */
-    float *row_weights; /* out, high throughput: [capacity][K], 0 where row_topk is -1. Or NULL */
-    void *stream;       /* cudaStream_t, with config.device */
-    int64_t *ranges;    /* out, low latency: [L][n]: as sources, first row << 32 | rows. Or NULL */
-    /* out: low latency [L][capacity], else [capacity]: of which token of its source each row is. Or NULL */
-    int32_t *row_sources;
-    int32_t *totals; /* low latency: [L], to which the counts are added. Or NULL */
-    /*
-     * Low latency. Elements of row_scales from one row, and from one column, to the next; those of an expert are
-     * together. Zeros: contiguous rows. 1 and capacity: contiguous columns.
-     */
-    int64_t scales_row_step, scales_column_step;
-    int scales_packed; /* 1, with FP8_UE8M0 and steps: an element is a word of 4 columns' exponents */
-    int64_t *waits;    /* [n], of one host: ns waited until each source was in the call are added. Or NULL */
+    /* Those of version 1; as the members of by_expert or by_source, of which one is given. */
+    void *rows WSH_EP_FORMER(by_expert.rows or by_source.rows);
+    float *row_scales WSH_EP_FORMER(by_expert.row_scales or by_source.row_scales);
+    int32_t *counts WSH_EP_FORMER(by_expert.counts or by_source.counts);
+    int32_t *sources WSH_EP_FORMER(by_expert.sources or by_source.sources);
+    void *row_topk WSH_EP_FORMER(by_source.row_topk);
+    float *row_weights WSH_EP_FORMER(by_source.row_weights);
+    void *stream; /* cudaStream_t, with config.device */
+    int64_t *ranges WSH_EP_FORMER(by_expert.ranges);
+    int32_t *row_sources WSH_EP_FORMER(by_expert.row_sources or by_source.row_sources);
+    int32_t *totals WSH_EP_FORMER(by_expert.totals);
+    int64_t scales_row_step WSH_EP_FORMER(by_expert.scales_row_step);
+    int64_t scales_column_step WSH_EP_FORMER(by_expert.scales_column_step);
+    int scales_packed WSH_EP_FORMER(by_expert.scales_packed);
+    int64_t *waits; /* [n], of one host: ns waited until each source was in the call are added. Or NULL */
     int64_t unused[6];
+    shmemx_ep_rows_by_expert_t by_expert; /* out, low latency */
+    shmemx_ep_rows_by_source_t by_source; /* out, high throughput */
 } shmemx_ep_dispatch_t;
 
 /*
@@ -173,7 +213,7 @@ typedef struct {
     int handle;    /* of the dispatch */
     int columns;   /* K of weights; 0: config.topk */
     const void *y; /* BF16, as `rows` of the dispatch; in the buffer of shmemx_ep_buffer it is not copied */
-    const float *y_weights; /* high throughput: [capacity][K], added into out_weights. Or NULL */
+    const float *y_weights; /* high throughput: [pe_capacity][K], added into out_weights. Or NULL */
     void *out;              /* out: [T][hidden] BF16, T of the dispatch */
     float *out_weights;     /* out: [T][K]. Or NULL */
     void *stream;
@@ -182,8 +222,8 @@ typedef struct {
     /*
      * Low latency on one host, rows in memory of the host: words of symmetric memory that say which rows of y are
      * there. A row is read when its word, which other threads write, is signal_value or more; rows go as their words
-     * come. [L] with signal_rows 0; else one for so many rows of an expert, [L][ceil(capacity / signal_rows)]. Or
-     * NULL: all are there.
+     * come. [L] with signal_rows 0; else one for so many rows of an expert, [L][ceil(expert_capacity / signal_rows)].
+     * Or NULL: all are there.
      */
     const uint32_t *signals;
     uint32_t signal_value;

@@ -9,8 +9,6 @@
 #ifndef WSH_EP_DEVICE_RUN_CUH
 #define WSH_EP_DEVICE_RUN_CUH
 
-#include <shmemx_ep.h>
-
 #include "ep/ep.h"
 #include "ep/number.h"
 

@@ -48,11 +48,11 @@ static void open_layer(struct moe *moe, int me, int n)
     config.experts = EXPERTS;
     config.topk = TOPK;
     config.tokens = TOKENS;
-    config.capacity = n * TOKENS; /* all tokens of all PEs may choose the same expert */
+    config.expert_capacity = n * TOKENS; /* all tokens of all PEs may choose the same expert */
     if (shmemx_ep_create(SHMEM_TEAM_WORLD, &config, &moe->ep))
         shmem_global_exit(1); /* a line says why */
     moe->mine = EXPERTS / n;
-    moe->capacity = config.capacity;
+    moe->capacity = config.expert_capacity;
     moe->x = take(TOKENS * HIDDEN, sizeof *moe->x);
     moe->out = take(TOKENS * HIDDEN, sizeof *moe->out);
     moe->topk = take(TOKENS * TOPK, sizeof *moe->topk);
@@ -116,8 +116,7 @@ static int layer(struct moe *moe)
                                      .x = moe->x,
                                      .topk = moe->topk,
                                      .weights = moe->weights,
-                                     .rows = moe->rows,
-                                     .counts = moe->counts};
+                                     .by_expert = {.rows = moe->rows, .counts = moe->counts}};
     shmemx_ep_combine_t combine = {
         .version = SHMEMX_EP_CALL_VERSION, .halves = SHMEMX_EP_BOTH, .y = moe->y, .out = moe->out};
 

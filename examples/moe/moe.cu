@@ -37,7 +37,8 @@ template <class T> static void take(T **memory, size_t count)
 
 static __global__ void fill(struct moe moe)
 {
-    for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < moe.mine * HIDDEN * HIDDEN; i += blockDim.x * gridDim.x)
+    for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < moe.mine * HIDDEN * HIDDEN;
+         i += blockDim.x * gridDim.x)
         moe.matrices[i] =
             layer_matrix(moe.me * moe.mine + i / HIDDEN / HIDDEN, i / HIDDEN % HIDDEN, i % HIDDEN);
 }
@@ -82,8 +83,9 @@ static void open_layer(struct moe *moe, int n)
     config.experts = EXPERTS;
     config.topk = TOPK;
     config.tokens = TOKENS;
-    config.capacity = moe->capacity = n * TOKENS; /* all tokens of all PEs may choose the same expert */
-    config.blocks = 8;                            /* SMs of a call: PEs may share a GPU here */
+    config.expert_capacity = moe->capacity =
+        n * TOKENS;    /* all tokens of all PEs may choose the same expert */
+    config.blocks = 8; /* SMs of a call: PEs may share a GPU here */
     if (shmemx_ep_create(SHMEM_TEAM_WORLD, &config, &moe->ep))
         shmem_global_exit(1); /* a line says why */
     moe->mine = EXPERTS / n;
@@ -112,8 +114,8 @@ static int layer(struct moe *moe, int call)
     dispatch.x = moe->x;
     dispatch.topk = moe->topk;
     dispatch.weights = moe->weights;
-    dispatch.rows = moe->rows;
-    dispatch.counts = moe->counts;
+    dispatch.by_expert.rows = moe->rows;
+    dispatch.by_expert.counts = moe->counts;
     combine.y = moe->y;
     combine.out = moe->out;
     route<<<TOKENS, EXPERTS, 0, moe->stream>>>(*moe, call);

@@ -145,7 +145,7 @@ def train_together(layer: Layer, steps: int, me: int, n: int) -> List[float]:
         experts=EXPERTS,
         topk=TOPK,
         tokens=TOKENS,
-        capacity=n * TOKENS,
+        pe_capacity=n * TOKENS,
     ) as moe:
         for _ in range(steps):
             loss = layer.loss(x, wanted, moe, n * TOKENS)

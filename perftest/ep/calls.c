@@ -21,7 +21,6 @@ static bool is_late(const struct moe_run *run)
 
 int moe_dispatch(struct moe_run *run, int halves)
 {
-    bool high = run->mode == REF_HIGH_THROUGHPUT;
     shmemx_ep_dispatch_t call = {.version = SHMEMX_EP_CALL_VERSION,
                                  .halves = halves,
                                  .tokens = ref_tokens(&run->job, run->me),
@@ -29,13 +28,17 @@ int moe_dispatch(struct moe_run *run, int halves)
                                  .x_scales = run->x_scales,
                                  .topk = run->topk,
                                  .weights = is_late(run) ? NULL : run->weights,
-                                 .rows = run->rows_at,
-                                 .row_scales = run->row_scales,
-                                 .counts = run->counts,
-                                 .row_topk = high ? run->row_topk : NULL,
-                                 .row_weights = high ? run->row_weights : NULL,
                                  .stream = run->backend->stream()};
 
+    if (run->mode == REF_HIGH_THROUGHPUT)
+        call.by_source = (shmemx_ep_rows_by_source_t){.rows = run->rows_at,
+                                                      .row_scales = run->row_scales,
+                                                      .counts = run->counts,
+                                                      .row_topk = run->row_topk,
+                                                      .row_weights = run->row_weights};
+    else
+        call.by_expert = (shmemx_ep_rows_by_expert_t){
+            .rows = run->rows_at, .row_scales = run->row_scales, .counts = run->counts};
     return shmemx_ep_dispatch(run->ep, &call);
 }
 

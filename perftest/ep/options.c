@@ -174,7 +174,7 @@ shmemx_ep_config_t moe_config(const struct moe_options *o, const struct moe_case
     config.topk = (int)o->topk;
     config.exact = o->exact;
     config.tokens = now->tokens;
-    config.capacity = (int)o->capacity;
+    *(now->phase == MOE_DECODE ? &config.expert_capacity : &config.pe_capacity) = (int)o->capacity;
     config.window = now->phase == MOE_PREFILL ? (int)o->part : 0;
     config.blocks = blocks;
     return config;

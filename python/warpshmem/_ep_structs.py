@@ -30,7 +30,9 @@ class Config(ctypes.Structure):
         ("topk_bits", _int),
         ("exact", _int),
         ("row_bytes", _int),
-        ("unused", _int * 16),
+        ("expert_capacity", _int),
+        ("pe_capacity", _int),
+        ("unused", _int * 14),
     ]
 
 
@@ -53,8 +55,24 @@ def _fields(kind: Any, names: str) -> List[Tuple[str, Any]]:
     return [(name, kind) for name in names.split()]
 
 
+class RowsByExpert(ctypes.Structure):
+    """shmemx_ep_rows_by_expert_t."""
+
+    _fields_ = _fields(
+        _pointer, "rows row_scales counts sources ranges row_sources totals"
+    ) + _fields(ctypes.c_int64, "scales_row_step scales_column_step scales_packed")
+
+
+class RowsBySource(ctypes.Structure):
+    """shmemx_ep_rows_by_source_t."""
+
+    _fields_ = _fields(
+        _pointer, "rows row_scales counts sources row_sources row_topk row_weights"
+    )
+
+
 class Dispatch(ctypes.Structure):
-    """shmemx_ep_dispatch_t. Its version is CALL_VERSION."""
+    """The members of shmemx_ep_dispatch_t before by_expert."""
 
     _fields_ = (
         [("version", ctypes.c_uint32)]
@@ -64,6 +82,22 @@ class Dispatch(ctypes.Structure):
         + _fields(ctypes.c_int64, "scales_row_step scales_column_step")
         + [("scales_packed", _int), ("waits", _pointer), ("unused", ctypes.c_int64 * 6)]
     )
+
+
+class DispatchByExpert(Dispatch):
+    """shmemx_ep_dispatch_t in low latency: `rows` and the others are those of by_expert. Its
+    version is CALL_VERSION."""
+
+    _anonymous_ = ("by_expert",)
+    _fields_ = [("by_expert", RowsByExpert), ("by_source", RowsBySource)]
+
+
+class DispatchBySource(Dispatch):
+    """shmemx_ep_dispatch_t in high throughput: `rows` and the others are those of by_source. Its
+    version is CALL_VERSION."""
+
+    _anonymous_ = ("by_source",)
+    _fields_ = [("by_expert", RowsByExpert), ("by_source", RowsBySource)]
 
 
 class Combine(ctypes.Structure):

@@ -10,12 +10,21 @@ WarpshmemError, and nothing is sent.
 from __future__ import annotations
 
 import ctypes
+import warnings
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import _ep_arrays as arrays
 from . import _ep_plans as plans
 from . import _lib, errors
-from ._ep_structs import Bytes, Combine, Config, Dispatch, Statistics
+from ._ep_structs import (
+    Bytes,
+    Combine,
+    Config,
+    Dispatch,
+    DispatchByExpert,
+    DispatchBySource,
+    Statistics,
+)
 from .errors import ArgumentError
 
 LOW_LATENCY, HIGH_THROUGHPUT = 0, 1
@@ -23,7 +32,7 @@ BF16, FP8, FP8_UE8M0, BYTES = 0, 1, 2, 3
 AUTO, DIRECT, ONE_COPY = 0, 1, 2
 SEND, RECEIVE, BOTH = 1, 2, 3
 BUFFER_X, BUFFER_Y = 0, 1
-CONFIG_VERSION = CALL_VERSION = 1
+CONFIG_VERSION, CALL_VERSION = 1, 2
 TEAM_WORLD = 1
 
 _pointer = ctypes.c_void_p
@@ -74,6 +83,13 @@ def config(**fields: int) -> Config:
                 "warpshmem.ep.config: %s is no field of a configuration; there are: %s"
                 % (name, ", ".join(field for field, _ in Config._fields_[1:-1]))
             )
+        if name == "capacity":
+            warnings.warn(
+                "warpshmem.ep.config: capacity is deprecated; give expert_capacity in low latency, "
+                "pe_capacity in high throughput",
+                DeprecationWarning,
+                stacklevel=2,
+            )
         setattr(made, name, int(value))
     return made
 
@@ -111,8 +127,10 @@ class ExpertParallel:
     None: all PEs. The rest are the fields of shmemx_ep_config_t: mode LOW_LATENCY or
     HIGH_THROUGHPUT, dtype BF16, FP8, FP8_UE8M0, or BYTES (rows of row_bytes bytes as the program
     packs them, low latency), hidden columns, experts of all PEs, topk, tokens
-    of a PE and call at most; capacity, window, handles, blocks, route: 0 chooses. As a context
-    manager it is closed at the end.
+    of a PE and call at most; window, handles, blocks, route, and the rows that are received at
+    most, of each local expert (low latency: expert_capacity) or in all (high throughput:
+    pe_capacity): 0 chooses. The attribute `capacity` is that number. As a context manager it is
+    closed at the end.
     """
 
     def __init__(self, team: Any = None, **fields: int) -> None:
@@ -125,7 +143,9 @@ class ExpertParallel:
         )
         self.n_pes = _team_size(handle)
         self.local_experts = self.config.experts // self.n_pes
-        self.capacity = self.config.capacity or self._capacity()
+        self.capacity = self._capacity()
+        low = self.config.mode == LOW_LATENCY
+        self._struct = DispatchByExpert if low else DispatchBySource
         self._kept: Dict[int, int] = {}  # tokens of the routing that each handle has
         self._forms = self.forms()
         self._plans: Dict[Any, Any] = {}  # of calls as `dispatch` and `combine` make them
@@ -140,10 +160,12 @@ class ExpertParallel:
         self.close()
 
     def _capacity(self) -> int:
-        """Return the default of config.capacity, as shmemx_ep.h has it."""
+        """Return the rows that are received at most; without a number as shmemx_ep.h has it."""
         given = self.config
-        senders = self.n_pes if given.mode == LOW_LATENCY else min(self.n_pes, given.topk)
-        return given.tokens * senders
+        low = given.mode == LOW_LATENCY
+        senders = self.n_pes if low else min(self.n_pes, given.topk)
+        chosen = given.capacity or (given.expert_capacity if low else given.pe_capacity)
+        return int(chosen or given.tokens * senders)
 
     def close(self) -> None:
         """End the instance (shmemx_ep_destroy). Collective over all PEs; a second call does
@@ -210,7 +232,7 @@ class ExpertParallel:
         """
         given = self.config
         makes = received is None
-        plan = self._plan(Dispatch, x, x_scales is not None, makes)
+        plan = self._plan(self._struct, x, x_scales is not None, makes)
         if plan is not None:
             at = plans.stream(self, stream, x)
             found = plan.call(
@@ -227,7 +249,7 @@ class ExpertParallel:
         where = arrays.Where("dispatch", bool(given.device), x)
         columns = self._columns(topk if topk is not None else weights)
         topk_at = where.pointer("topk", topk, self._number(), (tokens, columns))
-        call = Dispatch(
+        call = self._struct(
             version=CALL_VERSION,
             halves=halves,
             handle=handle,
@@ -270,7 +292,7 @@ class ExpertParallel:
         if key not in self._plans:
             if not plans.fits(self, like):
                 return None
-            make = plans.dispatch if struct is Dispatch else plans.combine
+            make = plans.combine if struct is Combine else plans.dispatch
             begin = struct(version=CALL_VERSION)
             self._plans[key] = make(self, begin, scaled, makes, like)
         return self._plans[key]

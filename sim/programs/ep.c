@@ -53,7 +53,7 @@ static shmemx_ep_config_t config_of(const struct sim_options *set, enum ref_mode
     config.experts = experts_of(set);
     config.topk = TOPK;
     config.tokens = set->tokens;
-    config.capacity = capacity_of(set, mode);
+    *(mode == REF_LOW_LATENCY ? &config.expert_capacity : &config.pe_capacity) = capacity_of(set, mode);
     return config;
 }
 
@@ -145,7 +145,7 @@ static int begin(struct sim_pe *pe, enum ref_mode mode)
                                 .seed = sim.set.seed,
                                 .own_choice = sim.n_full < sim.n_pes ? choose_alike : NULL,
                                 .alike = sim.n_full < sim.n_pes};
-    moe_take(moe, mode == REF_LOW_LATENCY ? config.experts / sim.n_pes : 1, config.capacity);
+    moe_take(moe, mode == REF_LOW_LATENCY ? config.experts / sim.n_pes : 1, capacity_of(&sim.set, mode));
     return shmemx_ep_create(SHMEM_TEAM_WORLD, &config, &moe->ep);
 }
 
@@ -220,20 +220,24 @@ static void call_begin(void)
 static int dispatch(struct sim_pe *pe)
 {
     struct moe *moe = pe->program;
-    const bool high = moe->mode == REF_HIGH_THROUGHPUT;
-    const shmemx_ep_dispatch_t call = {.version = SHMEMX_EP_CALL_VERSION,
-                                       .halves = SHMEMX_EP_BOTH,
-                                       .tokens = ref_tokens(&moe->job, pe->number),
-                                       .x = moe->x,
-                                       .topk = moe->topk,
-                                       .weights = moe->weights,
-                                       .rows = moe->rows,
-                                       .row_scales = sim.set.fp8 ? moe->row_scales : NULL,
-                                       .counts = moe->counts,
-                                       .sources = moe->sources,
-                                       .row_topk = high ? moe->row_topk : NULL,
-                                       .row_weights = high ? moe->row_weights : NULL};
+    shmemx_ep_dispatch_t call = {.version = SHMEMX_EP_CALL_VERSION,
+                                 .halves = SHMEMX_EP_BOTH,
+                                 .tokens = ref_tokens(&moe->job, pe->number),
+                                 .x = moe->x,
+                                 .topk = moe->topk,
+                                 .weights = moe->weights};
+    float *row_scales = sim.set.fp8 ? moe->row_scales : NULL;
 
+    if (moe->mode == REF_HIGH_THROUGHPUT)
+        call.by_source = (shmemx_ep_rows_by_source_t){.rows = moe->rows,
+                                                      .row_scales = row_scales,
+                                                      .counts = moe->counts,
+                                                      .sources = moe->sources,
+                                                      .row_topk = moe->row_topk,
+                                                      .row_weights = moe->row_weights};
+    else
+        call.by_expert = (shmemx_ep_rows_by_expert_t){
+            .rows = moe->rows, .row_scales = row_scales, .counts = moe->counts, .sources = moe->sources};
     call_begin();
     tally_least(moe, pe, dispatched_bytes());
     return shmemx_ep_dispatch(moe->ep, &call);

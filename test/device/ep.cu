@@ -19,8 +19,8 @@ const char *ep_case_name(const struct ep_case *of)
     static char name[160];
 
     snprintf(name, sizeof name, "%s %s %s, hidden %d, top-%d of %d, %d tokens, options %d%s",
-             of->mode == REF_LOW_LATENCY ? "low" : "high", dtypes[of->dtype], ref_routing_name(of->routing), of->hidden,
-             of->topk, of->mine * mp_npes, of->tokens, of->options, of->exact ? ", exact" : "");
+             of->mode == REF_LOW_LATENCY ? "low" : "high", dtypes[of->dtype], ref_routing_name(of->routing),
+             of->hidden, of->topk, of->mine * mp_npes, of->tokens, of->options, of->exact ? ", exact" : "");
     return name;
 }
 
@@ -74,7 +74,8 @@ static void take_arrays(struct ep_world *world)
     a->row_weights = (float *)take(rows * topk * 4);
     a->y_weights = (float *)take(rows * topk * 4);
     a->out_weights = (float *)take(tokens * topk * 4);
-    a->origin = (struct ref_origin *)take(tokens * (size_t)mp_npes * topk * sizeof *a->origin); /* of all that come */
+    a->origin =
+        (struct ref_origin *)take(tokens * (size_t)mp_npes * topk * sizeof *a->origin); /* of all that come */
     a->first = (int64_t *)take((size_t)(of->mine + 1) * sizeof *a->first);
 }
 
@@ -98,7 +99,10 @@ static void configure(struct ep_world *world)
     config->experts = of->mine * mp_npes;
     config->topk = of->topk;
     config->tokens = of->tokens;
-    config->capacity = of->mode == REF_LOW_LATENCY ? of->capacity : room_of(of);
+    if (of->mode == REF_LOW_LATENCY)
+        config->expert_capacity = of->capacity;
+    else
+        config->pe_capacity = room_of(of);
     config->window = of->window;
     config->topk_bits = of->wide ? 64 : 0;
     config->exact = of->exact;
@@ -110,8 +114,9 @@ void ep_open(struct ep_world *world, const struct ep_case *of)
 
     memset(world, 0, sizeof *world);
     world->of = *of;
-    world->job = ref_job{mp_npes, hosts, of->mine * mp_npes, of->topk, of->tokens, of->hidden, of->dtype, of->routing,
-                         mp_seed(), 0, NULL, NULL, false, of->exact, hosts > 1};
+    world->job = ref_job{mp_npes,   hosts,       of->mine * mp_npes, of->topk, of->tokens, of->hidden,
+                         of->dtype, of->routing, mp_seed(),          0,        NULL,       NULL,
+                         false,     of->exact,   hosts > 1};
     world->route = of->route != SHMEMX_EP_DIRECT && hosts > 1 && mp_npes > hosts ? REF_ONE_COPY : REF_DIRECT;
     world->rows = room_of(of) * (of->mode == REF_LOW_LATENCY ? of->mine : 1);
     configure(world);
@@ -216,7 +221,8 @@ void ep_fill(struct ep_world *world, int64_t call)
     if (world->routed == call)
         upload_choices(world);
     if (tokens && is_quantized(world))
-        fill_codes<<<tokens, 64, 0, world->stream>>>(world->job, mp_me, (uint8_t *)world->x, world->a.x_scales);
+        fill_codes<<<tokens, 64, 0, world->stream>>>(world->job, mp_me, (uint8_t *)world->x,
+                                                     world->a.x_scales);
     else if (tokens)
         fill_rows<<<tokens, FILL_THREADS, 0, world->stream>>>(world->job, mp_me, (uint16_t *)world->x);
 }
@@ -227,11 +233,34 @@ static bool weighs_late(const struct ep_world *world)
     return world->of.mode == REF_LOW_LATENCY && world->routed % 2;
 }
 
+static void receive_by_expert(const struct ep_world *world, shmemx_ep_rows_by_expert_t *rows)
+{
+    const struct ep_arrays *a = &world->a;
+    bool bare = world->of.options & EP_BARE;
+
+    rows->rows = a->rows;
+    rows->row_scales = world->of.dtype != REF_BF16 ? a->row_scales : NULL;
+    rows->counts = bare ? NULL : a->counts;
+    rows->sources = bare ? NULL : a->sources;
+}
+
+static void receive_by_source(const struct ep_world *world, shmemx_ep_rows_by_source_t *rows)
+{
+    const struct ep_arrays *a = &world->a;
+    bool bare = world->of.options & EP_BARE;
+
+    rows->rows = a->rows;
+    rows->row_scales = world->of.dtype != REF_BF16 ? a->row_scales : NULL;
+    rows->counts = bare ? NULL : a->counts;
+    rows->sources = bare ? NULL : a->sources;
+    rows->row_topk = world->of.wide ? (void *)a->wide_rows : a->row_topk;
+    rows->row_weights = a->row_weights;
+}
+
 void ep_start_dispatch(struct ep_world *world, int halves)
 {
     const struct ep_arrays *a = &world->a;
-    bool fp8 = world->of.dtype != REF_BF16, high = world->of.mode == REF_HIGH_THROUGHPUT;
-    bool bare = world->of.options & EP_BARE;
+    bool high = world->of.mode == REF_HIGH_THROUGHPUT;
     shmemx_ep_dispatch_t call = {SHMEMX_EP_CALL_VERSION};
 
     call.halves = halves;
@@ -241,16 +270,14 @@ void ep_start_dispatch(struct ep_world *world, int halves)
     call.x_scales = is_quantized(world) ? a->x_scales : NULL;
     call.topk = world->routed != world->job.call ? NULL : world->of.wide ? (void *)a->wide_topk : a->topk;
     call.weights = call.topk && !weighs_late(world) ? a->weights : NULL;
-    call.rows = a->rows;
-    call.row_scales = fp8 ? a->row_scales : NULL;
-    call.counts = bare ? NULL : a->counts;
-    call.sources = bare ? NULL : a->sources;
-    call.row_topk = !high ? NULL : world->of.wide ? (void *)a->wide_rows : a->row_topk;
-    call.row_weights = high ? a->row_weights : NULL;
+    if (high)
+        receive_by_source(world, &call.by_source);
+    else
+        receive_by_expert(world, &call.by_expert);
     call.stream = world->stream;
     if (shmemx_ep_dispatch(world->ep, &call))
         shmem_global_exit(MP_FAILED);
-    if (call.row_topk == a->wide_rows && (halves & SHMEMX_EP_RECEIVE))
+    if (call.by_source.row_topk == a->wide_rows && high && (halves & SHMEMX_EP_RECEIVE))
         convert<<<1, 256, 0, world->stream>>>(a->row_topk, a->wide_rows, world->rows * world->of.topk);
 }
 

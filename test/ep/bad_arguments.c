@@ -92,8 +92,9 @@ static void configurations(void)
     BAD_CONFIG("tokens is 65537", tokens, 65537);
     BAD_CONFIG("tokens is 2049", tokens, 2049);
     BAD_CONFIG("exact is 2", exact, 2);
-    BAD_CONFIG("capacity is -1", capacity, -1);
-    BAD_CONFIG("capacity is 999", capacity, 999);
+    BAD_CONFIG("expert_capacity is -1", expert_capacity, -1);
+    BAD_CONFIG("expert_capacity is 999", expert_capacity, 999);
+    BAD_CONFIG("pe_capacity is given, which mode 0", pe_capacity, 8);
     BAD_CONFIG("window is -1", window, -1);
     BAD_CONFIG("handles is 5000", handles, 5000);
     BAD_CONFIG("blocks is -1", blocks, -1);
@@ -149,6 +150,35 @@ static void nulls(void)
         REFUSED(words, shmemx_ep_##kind((calls)->ep, &bad)); \
     } while (0)
 
+/* The same of a member that both kinds of rows have. */
+#define BAD_ROWS(low, words, calls, member, value)                     \
+    do {                                                               \
+        if (low)                                                       \
+            BAD_CALL(words, dispatch, calls, by_expert.member, value); \
+        else                                                           \
+            BAD_CALL(words, dispatch, calls, by_source.member, value); \
+    } while (0)
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+/* Members of version 1, in low latency. */
+static void former_members(struct calls *calls)
+{
+    shmemx_ep_config_t config = good_config();
+    shmemx_ep_bytes_t bytes;
+
+    BAD_CALL("rows and by_expert are given", dispatch, calls, rows, calls->got);
+    BAD_CALL("row_topk is given", dispatch, calls, row_topk, calls->got_topk);
+    BAD_CALL("row_weights is given", dispatch, calls, row_weights, calls->got_weights);
+    config.capacity = config.expert_capacity = 8;
+    REFUSED("capacity and expert_capacity are given", shmemx_ep_bytes(&config, 2, 1, &bytes));
+    config.expert_capacity = 0;
+    mp_check(!shmemx_ep_bytes(&config, 2, 1, &bytes), "capacity is refused");
+    config.capacity = 999;
+    REFUSED("expert_capacity is 999", shmemx_ep_bytes(&config, 2, 1, &bytes));
+}
+#pragma GCC diagnostic pop
+
 static void dispatches(struct calls *calls)
 {
     bool low = calls->mode == REF_LOW_LATENCY, fp8 = calls->job.dtype != REF_BF16;
@@ -169,7 +199,11 @@ static void dispatches(struct calls *calls)
         BAD_CALL("x is inside", dispatch, calls, x,
                  (char *)shmemx_ep_buffer(calls->ep, SHMEMX_EP_BUFFER_X) + 16);
     BAD_CALL("topk is NULL", dispatch, calls, topk, NULL);
-    BAD_CALL("rows is NULL", dispatch, calls, rows, NULL);
+    BAD_ROWS(low, "rows is NULL", calls, rows, NULL);
+    if (low)
+        BAD_CALL("by_source is given", dispatch, calls, by_source.rows, wrong);
+    else
+        BAD_CALL("by_expert is given", dispatch, calls, by_expert.totals, wrong);
     BAD_CALL("stream is given", dispatch, calls, stream, wrong);
     wrong[2 * TOPK + 1] = EXPERTS;
     wrong[1] = wrong[TOPK] = wrong[TOPK * 2] = -1;
@@ -177,24 +211,22 @@ static void dispatches(struct calls *calls)
     wrong[2 * TOPK + 1] = 3;
     BAD_CALL("topk[3] has expert 0 twice", dispatch, calls, topk, wrong);
     if (fp8) {
-        BAD_CALL("row_scales is NULL", dispatch, calls, row_scales, NULL);
+        BAD_ROWS(low, "row_scales is NULL", calls, row_scales, NULL);
         BAD_CALL("x is in the buffer", dispatch, calls, x, shmemx_ep_buffer(calls->ep, SHMEMX_EP_BUFFER_X));
     } else {
         BAD_CALL("x_scales is given", dispatch, calls, x_scales, calls->x_scales);
-        BAD_CALL("row_scales is given", dispatch, calls, row_scales, calls->got_scales);
+        BAD_ROWS(low, "row_scales is given", calls, row_scales, calls->got_scales);
     }
     if (!low)
         BAD_CALL("waits is given", dispatch, calls, waits, calls->ranges);
-    if (low) {
-        BAD_CALL("row_topk is given", dispatch, calls, row_topk, calls->got_topk);
-        BAD_CALL("row_weights is given", dispatch, calls, row_weights, calls->got_weights);
-    }
+    if (low)
+        former_members(calls);
 }
 
 static void combines(struct calls *calls)
 {
     REFUSED("call is NULL", shmemx_ep_combine(calls->ep, NULL));
-    BAD_CALL("version is 2", combine, calls, version, 2);
+    BAD_CALL("version is 3", combine, calls, version, 3);
     BAD_CALL("unused[3] is 1", combine, calls, unused[3], 1);
     BAD_CALL("signal_value is given without signals", combine, calls, signal_value, 1);
     BAD_CALL("signal_rows is given without signals", combine, calls, signal_rows, 1);

@@ -86,7 +86,8 @@ static shmemx_ep_config_t config_of(const struct calls *calls)
     config.experts = job->experts;
     config.topk = job->topk + calls->options.spare;
     config.tokens = job->tokens ? job->tokens : 1;
-    config.capacity = (int)calls->capacity;
+    *(config.mode == SHMEMX_EP_LOW_LATENCY ? &config.expert_capacity : &config.pe_capacity) =
+        (int)calls->capacity;
     config.window = calls->options.window;
     config.handles = calls->options.handles;
     config.topk_bits = calls->options.wide ? 64 : 0;
@@ -192,26 +193,97 @@ bool calls_are_full(const struct calls *calls, int64_t call)
     return calls->mode == REF_LOW_LATENCY && call % 2 == 0;
 }
 
+bool calls_are_former(int64_t call)
+{
+    return call % 5 == 4;
+}
+
 static void fill_full(struct calls *calls)
 {
-    shmemx_ep_dispatch_t *dispatch = &calls->dispatch;
+    struct calls_rows *into = &calls->into;
 
-    dispatch->ranges = calls->ranges;
-    dispatch->row_sources = calls->row_sources;
-    dispatch->totals = calls->totals;
+    into->ranges = calls->ranges;
+    into->row_sources = calls->row_sources;
+    into->totals = calls->totals;
     memcpy(calls->last_totals, calls->totals, (size_t)ref_experts_a_pe(&calls->job) * 4);
     if (calls->job.dtype == REF_BF16)
         return;
-    dispatch->row_scales = calls->by_column;
-    dispatch->scales_row_step = 1;
-    dispatch->scales_column_step = calls->capacity;
-    dispatch->scales_packed = calls->job.dtype == REF_FP8_UE8M0 && calls->job.hidden % 512 == 0;
+    into->row_scales = calls->by_column;
+    into->scales_row_step = 1;
+    into->scales_column_step = calls->capacity;
+    into->scales_packed = calls->job.dtype == REF_FP8_UE8M0 && calls->job.hidden % 512 == 0;
+}
+
+static void fill_into(struct calls *calls, int64_t call)
+{
+    bool low = calls->mode == REF_LOW_LATENCY, wide = calls->options.wide;
+
+    calls->into = (struct calls_rows){.rows = calls->got,
+                                      .row_scales = calls->job.dtype != REF_BF16 ? calls->got_scales : NULL,
+                                      .counts = call % 3 == 1 ? NULL : calls->counts,
+                                      .sources = call % 3 == 2 ? NULL : calls->sources,
+                                      .row_topk = low    ? NULL
+                                                  : wide ? (void *)calls->wide_got
+                                                         : calls->got_topk,
+                                      .row_weights = low ? NULL : calls->got_weights,
+                                      .row_sources = !low && call % 3 == 1 ? calls->row_sources : NULL};
+    if (calls_are_full(calls, call))
+        fill_full(calls);
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void give_former(shmemx_ep_dispatch_t *dispatch, const struct calls_rows *into)
+{
+    dispatch->version = 1;
+    memset(&dispatch->by_expert, 0xff, sizeof dispatch->by_expert); /* which it does not have */
+    memset(&dispatch->by_source, 0xff, sizeof dispatch->by_source);
+    dispatch->rows = into->rows;
+    dispatch->row_scales = into->row_scales;
+    dispatch->counts = into->counts;
+    dispatch->sources = into->sources;
+    dispatch->row_topk = into->row_topk;
+    dispatch->row_weights = into->row_weights;
+    dispatch->ranges = into->ranges;
+    dispatch->row_sources = into->row_sources;
+    dispatch->totals = into->totals;
+    dispatch->scales_row_step = into->scales_row_step;
+    dispatch->scales_column_step = into->scales_column_step;
+    dispatch->scales_packed = (int)into->scales_packed;
+}
+#pragma GCC diagnostic pop
+
+static void give_rows(struct calls *calls)
+{
+    const struct calls_rows *into = &calls->into;
+
+    if (calls_are_former(calls->job.call))
+        give_former(&calls->dispatch, into);
+    else if (calls->mode == REF_LOW_LATENCY)
+        calls->dispatch.by_expert =
+            (shmemx_ep_rows_by_expert_t){.rows = into->rows,
+                                         .row_scales = into->row_scales,
+                                         .counts = into->counts,
+                                         .sources = into->sources,
+                                         .ranges = into->ranges,
+                                         .row_sources = into->row_sources,
+                                         .totals = into->totals,
+                                         .scales_row_step = into->scales_row_step,
+                                         .scales_column_step = into->scales_column_step,
+                                         .scales_packed = into->scales_packed};
+    else
+        calls->dispatch.by_source = (shmemx_ep_rows_by_source_t){.rows = into->rows,
+                                                                 .row_scales = into->row_scales,
+                                                                 .counts = into->counts,
+                                                                 .sources = into->sources,
+                                                                 .row_sources = into->row_sources,
+                                                                 .row_topk = into->row_topk,
+                                                                 .row_weights = into->row_weights};
 }
 
 static void fill_dispatch(struct calls *calls, int64_t call)
 {
-    bool low = calls->mode == REF_LOW_LATENCY, fp8 = calls->job.dtype != REF_BF16;
-    bool kept = calls->options.kept && call % 2;
+    bool kept = calls->options.kept && call % 2, fp8 = calls->job.dtype != REF_BF16;
     int64_t routing = calls->options.kept ? call / 2 : call;
     shmemx_ep_dispatch_t *dispatch = &calls->dispatch;
 
@@ -223,15 +295,8 @@ static void fill_dispatch(struct calls *calls, int64_t call)
     dispatch->x_scales = calls->options.coded && fp8 ? calls->x_scales : NULL;
     dispatch->topk = kept ? NULL : calls->options.wide ? (void *)calls->wide_topk : calls->topk;
     dispatch->weights = (kept && call % 4 == 3) || calls_are_late(calls, call) ? NULL : calls->weights;
-    dispatch->rows = calls->got;
-    dispatch->row_scales = fp8 ? calls->got_scales : NULL;
-    dispatch->counts = call % 3 == 1 ? NULL : calls->counts;
-    dispatch->sources = call % 3 == 2 ? NULL : calls->sources;
-    dispatch->row_topk = low ? NULL : calls->options.wide ? (void *)calls->wide_got : calls->got_topk;
-    dispatch->row_weights = low ? NULL : calls->got_weights;
-    dispatch->row_sources = !low && call % 3 == 1 ? calls->row_sources : NULL;
-    if (calls_are_full(calls, call))
-        fill_full(calls);
+    fill_into(calls, call);
+    give_rows(calls);
 }
 
 void calls_fill(struct calls *calls, int64_t call)

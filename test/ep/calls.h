@@ -23,6 +23,14 @@ struct calls_options {
     int spare; /* low latency: columns of the configuration that calls do not have */
 };
 
+/* Where a dispatch puts rows, of either mode: the members of shmemx_ep_rows_by_expert_t and …_by_source_t. */
+struct calls_rows {
+    void *rows, *row_topk;
+    float *row_scales, *row_weights;
+    int32_t *counts, *sources, *row_sources, *totals;
+    int64_t *ranges, scales_row_step, scales_column_step, scales_packed;
+};
+
 /* One instance and the memory of its calls. */
 struct calls {
     struct ref_job job;
@@ -34,6 +42,7 @@ struct calls {
     int me;
     int64_t kinds, capacity; /* room for rows: kinds * capacity */
     shmemx_ep_dispatch_t dispatch;
+    struct calls_rows into; /* where it puts rows */
     shmemx_ep_combine_t combine;
     char *x, *got;
     float *x_scales, *got_scales, *weights, *got_weights, *y_weights, *out_weights;
@@ -68,6 +77,9 @@ bool calls_are_late(const struct calls *calls, int64_t call);
 
 /* Whether a call of low latency gives what DeepEP's have: ranges, sources of rows, totals, scales by columns. */
 bool calls_are_full(const struct calls *calls, int64_t call);
+
+/* Whether a call gives its rows as version 1 of the structs has them. */
+bool calls_are_former(int64_t call);
 
 /* Between halves: one PE does nothing for a while, and the others run as far ahead as they may. */
 void calls_be_late(const struct calls *calls, int64_t call);

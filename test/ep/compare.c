@@ -46,10 +46,10 @@ static const float *scales_by_row(struct calls *calls)
 {
     int64_t columns = calls->job.hidden / 128, rows = calls->kinds * calls->capacity;
 
-    if (!calls->dispatch.scales_row_step)
-        return calls->dispatch.row_scales;
+    if (!calls->into.scales_row_step)
+        return calls->into.row_scales;
     for (int64_t i = 0; i < rows * columns; i++) {
-        int64_t row = i / columns, column = i % columns, packed = calls->dispatch.scales_packed ? 4 : 1;
+        int64_t row = i / columns, column = i % columns, packed = calls->into.scales_packed ? 4 : 1;
         int64_t at = row / calls->capacity * calls->capacity * (columns / packed) +
                      column / packed * calls->capacity + row % calls->capacity;
 
@@ -86,13 +86,13 @@ static void compare_full(const struct calls *calls, const struct ref_received *r
 
 static void judge(struct calls *calls, const struct ref_received *received)
 {
-    const shmemx_ep_dispatch_t *dispatch = &calls->dispatch;
-    struct ref_output output = {.rows = dispatch->rows,
-                                .row_scales = dispatch->row_scales ? scales_by_row(calls) : NULL,
-                                .counts = dispatch->counts,
-                                .sources = dispatch->sources,
-                                .row_topk = dispatch->row_topk ? narrow_topk(calls) : NULL,
-                                .row_weights = dispatch->row_weights,
+    const struct calls_rows *into = &calls->into;
+    struct ref_output output = {.rows = into->rows,
+                                .row_scales = into->row_scales ? scales_by_row(calls) : NULL,
+                                .counts = into->counts,
+                                .sources = into->sources,
+                                .row_topk = into->row_topk ? narrow_topk(calls) : NULL,
+                                .row_weights = into->row_weights,
                                 .capacity = (int)calls->capacity};
     char line[256] = "no memory";
 
@@ -129,7 +129,7 @@ void calls_received(struct calls *calls)
     compare_counts(calls, &received);
     if (most_rows(&received) <= calls->capacity)
         judge(calls, &received);
-    if (calls->dispatch.row_sources && most_rows(&received) <= calls->capacity)
+    if (calls->into.row_sources && most_rows(&received) <= calls->capacity)
         compare_sources(calls, &received);
     if (calls_are_full(calls, calls->job.call) && most_rows(&received) <= calls->capacity)
         compare_full(calls, &received);

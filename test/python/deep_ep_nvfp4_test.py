@@ -139,8 +139,8 @@ def sizes(**fields: int) -> int:
     parities."""
     found = []
     for tokens in (64, 128):
-        made = dict(mode=ep.LOW_LATENCY, experts=2, topk=1, handles=1, capacity=1, tokens=tokens)
-        made.update(fields)
+        made = dict(mode=ep.LOW_LATENCY, experts=2, topk=1, handles=1, expert_capacity=1)
+        made.update(fields, tokens=tokens)
         found.append(ep.bytes_of(ep.config(**made), 2, 2).symmetric)
     return found[1] - found[0]
 

@@ -64,7 +64,7 @@ class Base(Redundant, Refused):
         if tokens:
             self._inner._normal.pool.first = dict(
                 tokens=min(tokens, _singly.MOST),
-                capacity=min(tokens, _singly.MOST) * self.num_ranks,
+                pe_capacity=min(tokens, _singly.MOST) * self.num_ranks,
                 handles=FIRST_HANDLES,
                 topk=max(topk, 1),
             )
@@ -112,7 +112,7 @@ class Base(Redundant, Refused):
             experts=EXPERTS * n,
             topk=topk,
             tokens=tokens,
-            capacity=tokens * n,
+            pe_capacity=tokens * n,
             handles=FIRST_HANDLES,
         )
         singly = _singly.fields(n, 0, hidden, num_max_tokens_per_rank, topk)

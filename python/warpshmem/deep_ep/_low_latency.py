@@ -51,7 +51,7 @@ class Entry:
         self.rows = self.lead + (fields["hidden"],)
         self.plans: Dict[bool, _low_plans.Plans] = {}  # by whether scales are packed
         self.shown = _signals.Shown()
-        self.dispatch = ep.Dispatch(version=ep.CALL_VERSION)
+        self.dispatch = ep.DispatchByExpert(version=ep.CALL_VERSION)
         self.combine = ep.Combine(version=ep.CALL_VERSION)
 
     def scales(self, packed: bool) -> Tuple[Tuple[int, int, int], Tuple[int, int, int]]:
@@ -146,7 +146,7 @@ class LowLatency:
                     experts=experts,
                     topk=self._agree(key, topk, tokens),
                     tokens=most,
-                    capacity=most * self.buffer.group_size,
+                    expert_capacity=most * self.buffer.group_size,
                     handles=HANDLES,
                     topk_bits=64,
                     row_bytes=_nvfp4.row_bytes(hidden) if dtype == ep.BYTES else 0,
@@ -321,7 +321,7 @@ class LowLatency:
             return rows, found[2], handle, event, None
         receive = None
         if hook:
-            half = _low_plans.receiver(entry, plan, found[-1], raw, ep.Dispatch)
+            half = _low_plans.receiver(entry, plan, found[-1], raw, ep.DispatchByExpert)
             receive = _Hook(entry, "dispatch", half, entry.stream, (x, topk_idx, stats, found))
         return rows, found[2], handle, EventOverlap(), receive
 

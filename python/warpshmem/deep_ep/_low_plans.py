@@ -23,7 +23,7 @@ def dispatch(entry: Any, like: torch.Tensor, packed: bool) -> Any:
     """Return the plan of an entry's dispatches; None without the extension, and of packed rows."""
     if entry.fields["dtype"] == ep.BYTES:
         return None
-    fp8, begin = bool(entry.fields["dtype"]), ep.Dispatch(version=ep.CALL_VERSION)
+    fp8, begin = bool(entry.fields["dtype"]), ep.DispatchByExpert(version=ep.CALL_VERSION)
     new = _ep_arrays.allocator(like)
 
     def made(field: str, *form: Any) -> Slot:
@@ -124,4 +124,4 @@ def _receive(entry: Any, plan: Any, made: bytes, raw: int, stream: Any, kind: An
         call = kind.from_buffer_copy(made)
         call.halves = ep.RECEIVE
         one = entry.instance
-        (one.start_dispatch if kind is ep.Dispatch else one.start_combine)(call)
+        (one.start_dispatch if kind is not ep.Combine else one.start_combine)(call)

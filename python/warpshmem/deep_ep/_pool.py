@@ -72,7 +72,7 @@ class Pool:
     def __init__(self, buffer: Any) -> None:
         self.buffer = buffer
         self.entries: Dict[Any, List[Entry]] = {}
-        self.first = dict(tokens=LEAST_TOKENS, capacity=1, handles=FIRST_HANDLES, topk=1)
+        self.first = dict(tokens=LEAST_TOKENS, pe_capacity=1, handles=FIRST_HANDLES, topk=1)
 
     def all(self) -> List[Entry]:
         """Return the entries that there are."""
@@ -98,7 +98,7 @@ class Pool:
             experts=experts,
             topk=topk,
             tokens=tokens,
-            capacity=capacity,
+            pe_capacity=capacity,
             handles=handles,
             blocks=self.buffer.blocks(),
         )
@@ -116,7 +116,7 @@ class Pool:
             tokens = max(last["tokens"], min(_power(tokens), TOKENS_MAX))
         else:
             tokens = last["tokens"]
-        capacity = min(tokens * self.buffer.group_size, max(last["capacity"], _power(rows), tokens))
+        capacity = min(tokens * self.buffer.group_size, max(last["pe_capacity"], _power(rows), tokens))
         topk = min(max(last["topk"], topk), key[3])
         fields = self._fields(key, topk, tokens, capacity, min(handles, 4096))
         entries.append(Entry(fields, self.buffer.team))
@@ -145,7 +145,7 @@ class Pool:
         if (
             entry is None
             or most > entry.fields["tokens"]
-            or rows > entry.fields["capacity"]
+            or rows > entry.fields["pe_capacity"]
             or topk > entry.fields["topk"]
             or not common
         ):

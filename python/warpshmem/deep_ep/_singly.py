@@ -24,7 +24,7 @@ def fields(n: int, device: int, hidden: int, tokens: int, topk: int) -> Dict[str
         experts=n,
         topk=1,
         tokens=rows,
-        capacity=min(n * rows, max(tokens, 1) * topk),
+        pe_capacity=min(n * rows, max(tokens, 1) * topk),
         handles=2,
     )
 

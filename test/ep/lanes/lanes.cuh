@@ -6,7 +6,7 @@
 #ifndef WSH_TEST_EP_LANES_CUH
 #define WSH_TEST_EP_LANES_CUH
 
-#include <shmemx_ep.h>
+#include "ep/interface.h"
 
 #include <stdint.h>
 #include <stdio.h>
