@@ -92,21 +92,26 @@ static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *patience)
         wsh_dev_wait_turn(&patience->wait);
 }
 
-/* Polls until the word satisfies, and returns its value. What its writer released before is visible to this lane. */
+/*
+ * Polls until the word satisfies, and returns its value. What its writer released before is visible to this lane. One
+ * loop, its address in a register: a second loop around it would cost its convergence once the word is there.
+ */
 template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W *word, int cmp, W value)
 {
     struct wsh_dev_wait wait = {what, word, (uint64_t)value, cmp, 0};
-    unsigned left;
+    const W *at = wsh_ptx_in_register(word);
+    unsigned left = wsh_device_view.poll_mask;
     W seen;
 
-    do {
+    for (;;) {
+        seen = wsh_dev_word_poll(at);
+        if (wsh_dev_satisfies(seen, cmp, value))
+            break;
+        if (left--)
+            continue;
+        wsh_dev_wait_turn(&wait);
         left = wsh_device_view.poll_mask;
-        do
-            seen = wsh_dev_word_poll(word);
-        while (!wsh_dev_satisfies(seen, cmp, value) && left--);
-        if (!~left)
-            wsh_dev_wait_turn(&wait);
-    } while (!~left);
+    }
     wsh_ptx_acquire();
     return seen;
 }

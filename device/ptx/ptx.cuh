@@ -171,6 +171,13 @@ static WSH_DEV void wsh_ptx_warpgroup_sync(unsigned group)
     asm volatile("bar.sync %0, 128;" ::"r"(8 + group % 8) : "memory");
 }
 
+/* The same address, which the compiler then keeps instead of computing it for each access. */
+template <class T> static WSH_DEV T *wsh_ptx_in_register(T *address)
+{
+    asm volatile("" : "+l"(address));
+    return address;
+}
+
 /* A word that another agent may write meanwhile; single-copy atomic. */
 static WSH_DEV uint32_t wsh_ptx_poll(const uint32_t *g_word)
 {
