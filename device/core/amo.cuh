@@ -69,8 +69,8 @@ template <class T> static WSH_DEV T wsh_dev_atomic_fetch(const char *what, const
 {
     uint64_t at;
 
-    if (wsh_dev_reach_fast(source, sizeof(T), pe, &at))
-        return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)at));
+    if (wsh_dev_reach_fast_word(source, sizeof(T), pe, &at))
+        return wsh_dev_as<T>(wsh_ptx_word((const wsh_dev_bits<T> *)at));
     return wsh_dev_as<T>(wsh_dev_amo_far(what, WSH_AMO_FETCH, true, source, 0, 0, pe));
 }
 
@@ -91,8 +91,8 @@ static WSH_DEV T wsh_dev_atomic_compare_swap(const char *what, T *dest, T cond, 
     wsh_dev_bits<T> bits = wsh_dev_as<wsh_dev_bits<T>>(value), expected = wsh_dev_as<wsh_dev_bits<T>>(cond);
     uint64_t at;
 
-    if (wsh_dev_reach_fast(dest, sizeof(T), pe, &at))
-        return wsh_dev_as<T>(wsh_ptx_compare_swap((wsh_dev_bits<T> *)at, expected, bits));
+    if (wsh_dev_reach_fast_word(dest, sizeof(T), pe, &at))
+        return wsh_dev_as<T>(wsh_ptx_word_compare_swap((wsh_dev_bits<T> *)at, expected, bits));
     return wsh_dev_as<T>(wsh_dev_amo_far(what, WSH_AMO_CSWAP, true, dest, bits, expected, pe));
 }
 
@@ -103,8 +103,8 @@ static WSH_DEV T wsh_dev_atomic_compare_swap(const char *what, T *dest, T cond, 
         wsh_dev_bits<T> bits = wsh_dev_as<wsh_dev_bits<T>>(value);                                           \
         uint64_t at;                                                                                         \
                                                                                                              \
-        if (wsh_dev_reach_fast(dest, sizeof(T), pe, &at))                                                    \
-            return wsh_dev_as<T>(wsh_ptx_##OP((wsh_dev_bits<T> *)at, bits));                                 \
+        if (wsh_dev_reach_fast_word(dest, sizeof(T), pe, &at))                                                    \
+            return wsh_dev_as<T>(wsh_ptx_word_##OP((wsh_dev_bits<T> *)at, bits));                            \
         return wsh_dev_as<T>(wsh_dev_amo_far(what, WSH_AMO_##ASKED, true, dest, bits, 0, pe));               \
     }
 WSH_FETCHING(swap, SWAP)

@@ -192,8 +192,8 @@ template <class T> static WSH_DEV T wsh_dev_g(const char *what, const T *source,
 {
     uint64_t from;
 
-    if (wsh_dev_reach_fast(source, sizeof *source, pe, &from))
-        return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)from));
+    if (wsh_dev_reach_fast_word(source, sizeof *source, pe, &from))
+        return wsh_dev_as<T>(wsh_ptx_word((const wsh_dev_bits<T> *)from));
     return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_g_any(what, source, sizeof *source, pe));
 }
 
@@ -221,8 +221,8 @@ static WSH_DEV void wsh_dev_get_element(const char *what, void *dest, const void
     typedef typename wsh_dev_bits_of<SIZE>::type T;
     uint64_t from;
 
-    if (wsh_dev_reach_fast(source, SIZE, pe, &from))
-        *(T *)dest = wsh_ptx_get((const T *)from);
+    if (wsh_dev_reach_fast_word(source, SIZE, pe, &from))
+        *(T *)dest = wsh_ptx_word((const T *)from);
     else if (WAITS || !wsh_dev_has_gda() || !__isGlobal(dest) ||
              !wsh_dev_get_gda<WSH_THREAD>(dest, (const void *)source, SIZE, pe))
         *(T *)dest = (T)wsh_dev_g_any(what, source, SIZE, pe);

@@ -147,14 +147,15 @@ static WSH_DEV uint64_t wsh_dev_reach_or_request(const char *what, const void *s
 
 /*
  * The offset from an object of the device heap to its copy of the PE at `slot`, where copies lie at a constant stride.
- * It is computed unconditionally, so that a loop computes it once.
+ * NOW: computed unconditionally, so that a loop computes it once; else as the compiler likes (ptx/word.cuh).
  */
-static WSH_DEV uint64_t wsh_dev_peer_offset(uint32_t slot)
+template <bool NOW = true> static WSH_DEV uint64_t wsh_dev_peer_offset(uint32_t slot)
 {
     const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
     uint64_t offset = heap.where - heap.base + slot * heap.stride;
 
-    wsh_ptx_now(offset);
+    if (NOW)
+        wsh_ptx_now(offset);
     return offset;
 }
 
@@ -163,17 +164,25 @@ static WSH_DEV uint64_t wsh_dev_peer_offset(uint32_t slot)
  * *at and returns whether that holds. In a loop over one PE only the last comparison stays in the loop. It never holds
  * under SHMEM_DEBUG=check, which so checks everything.
  */
+template <bool NOW = true>
 static WSH_DEV bool wsh_dev_reach_fast(const void *sym, uint64_t len, int pe, uint64_t *at)
 {
     const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
     uint32_t slot = (uint32_t)(pe - wsh_device_view.run_first);
     uint64_t places = 0; /* where an object of that length may begin */
 
-    *at = (uint64_t)sym + wsh_dev_peer_offset(slot);
+    *at = (uint64_t)sym + wsh_dev_peer_offset<NOW>(slot);
     if (slot < (uint32_t)wsh_device_view.run_count && len <= heap.len)
         places = heap.len - len + 1;
-    wsh_ptx_now(places);
+    if (NOW)
+        wsh_ptx_now(places);
     return (uint64_t)sym - heap.base < places;
+}
+
+/* The same of a word that the program reads or changes for its value. */
+static WSH_DEV bool wsh_dev_reach_fast_word(const void *sym, uint64_t len, int pe, uint64_t *at)
+{
+    return wsh_dev_reach_fast<false>(sym, len, pe, at);
 }
 
 /* The address of a peer's copy; refuses, and does not return, where there is none. */

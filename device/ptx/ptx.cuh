@@ -421,5 +421,6 @@ static WSH_DEV uint64_t wsh_ptx_nanoseconds()
 
 #include "bulk.cuh"
 #include "nic.cuh"
+#include "word.cuh"
 
 #endif

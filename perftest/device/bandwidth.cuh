@@ -98,14 +98,15 @@ static __global__ void p2p_iput_few_rate(struct p2p_args a)
     PERF_ONE(quiet)();
 }
 
+/* Another word each time: an L1 may give the same one again. */
 static __global__ void p2p_g_rate(struct p2p_args a)
 {
-    const uint64_t *slot = (const uint64_t *)a.dest + p2p_lane<DEV_THREAD>();
+    size_t lane = p2p_lane<DEV_THREAD>();
     uint64_t sum = 0;
 
 #pragma unroll 4
     for (long i = 0; i < a.n; i++)
-        sum += PERF_ONE(uint64_g)(slot, a.peer);
+        sum += PERF_ONE(uint64_g)((const uint64_t *)p2p_offset(a, i) + lane, a.peer);
     if (sum == a.zero - 1)
         *a.local = sum;
 }
@@ -114,7 +115,6 @@ static __global__ void p2p_fetch_add_rate(struct p2p_args a)
 {
     uint64_t *slot = (uint64_t *)a.dest + p2p_lane<DEV_THREAD>();
 
-#pragma unroll 1
     for (long i = 0; i < a.n; i++)
         PERF_ONE(uint64_atomic_fetch_add)(slot, 1, a.peer);
     PERF_ONE(quiet)();

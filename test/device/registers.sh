@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Kernels without launch bounds that call the library start with 1024 threads: none has more than 64 registers. Asks the
 # assembler and the linker of device code, so needs no GPU. With -rdc=true that holds for every routine at each scope, as
-# single unit for those of full_block.cu. make check-long asks of all routines, and says what the others take.
+# single unit for those of full_block.cu. make check-long asks of all routines, and says what the others take. And loops
+# that ask peers for values have several on their way, not one after the other.
 # timeout: 1200
 set -u
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
@@ -33,13 +34,23 @@ linked()
     what="-rdc=true, $1" least=$2
     shift 2
     # shellcheck disable=SC2086
-    run_job 600 "$nvcc" $nvcc_flags -rdc=true $(printf ' -DWSH_FULL_%s' "$@") -c -o "$tap_dir/unit.o" \
+    run_job 600 "$nvcc" $nvcc_flags -rdc=true $(printf ' -DWSH_FULL_%s' "$@") -keep -keep-dir "$tap_dir" -c -o "$tap_dir/unit.o" \
         "$top_srcdir/test/device/compile/full_threads.cu"
     tap_check "$what: compiles" test "$status" = 0
     run_job 300 "$nvcc" -arch=sm_90 -dlink -Xnvlink -v -Xnvlink --ignore-host-info -o "$tap_dir/linked.o" "$tap_dir/unit.o"
     cat "$err" >>"$out"
     used
     at_most_64 "$what" "$least"
+}
+
+# overlap KERNEL INSTRUCTION: four of it at least in the kernel's loop without a branch or call between
+overlap()
+{
+    tap_check "$1: several of $2 on their way" awk -v kernel="$1" -v word="$2" '
+        /\.entry/ { inside = index($0, kernel) }
+        inside && index($0, word) && ++row > most { most = row }
+        /bra|call/ { row = 0 }
+        END { exit most < 4 }' "$tap_dir/full_threads.ptx"
 }
 
 # shellcheck disable=SC2086
@@ -54,6 +65,8 @@ if ! "$nvcc" -std=c++17 -E "$tap_dir/limits.cu" >/dev/null 2>&1; then
     tap_skip "-rdc=true" "this nvcc cannot limit the registers of functions"
 elif [ -z "${WSH_TEST_LONG:-}" ]; then
     linked "puts, gets, atomics" 80 MOVES
+    overlap g_again ld.volatile.global.u64
+    overlap adds_unused atom.global.sys.add.u64
 else
     linked "all routines" 190 MOVES WAITS COLLECTIVES REDUCTIONS TYPES
     # shellcheck disable=SC2086
