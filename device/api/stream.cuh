@@ -29,18 +29,12 @@ static inline unsigned wsh_stream_blocks_for(shmem_team_t team, size_t len, int 
 {
     size_t whole = parts > 0 ? len * (size_t)parts : 0, tiles = whole / WSH_STREAM_LL_TILE;
 
-    if (len <= WSH_DEVICE_CHOICE(MOVE, STREAM, BLOCK) || !whole ||
+    if (len <= WSH_DEVICE_CHOICE(EVERY, STREAM, BLOCK) || !whole ||
         wsh_device_spans_hosts(team))
         return 1;
     if (whole > WSH_DEVICE_CHOICE(EVERY, STREAM, FINE))
         return wsh_stream_blocks(whole);
     return tiles < 2 ? 2 : tiles < WSH_STREAM_BLOCKS ? (unsigned)tiles : WSH_STREAM_BLOCKS;
-}
-
-/* Of one that combines: one block takes more by its cells. */
-static inline unsigned wsh_stream_blocks_summed(shmem_team_t team, size_t len, int parts)
-{
-    return len > WSH_DEVICE_CHOICE(COMBINE, STREAM, BLOCK) ? wsh_stream_blocks_for(team, len, parts) : 1;
 }
 
 template <int N>
@@ -67,7 +61,7 @@ template <int N, class T>
 static inline int wsh_stream_combine_all(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                          int op, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_summed(team, nelems * size, 1);
+    unsigned blocks = wsh_stream_blocks_for(team, nelems * size, 1);
 
     if constexpr (N == WSH_STREAM_BY_BLOCK)
         return wsh_stream_block(stream, wsh_stream_reduce<T>, team, dest, source, nelems, wsh_stream_op<T>(op));
@@ -80,7 +74,7 @@ template <int N, class T>
 static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                              int op, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_summed(team, nelems * size, shmem_team_n_pes(team));
+    unsigned blocks = wsh_stream_blocks_for(team, nelems * size, shmem_team_n_pes(team));
 
     if constexpr (N == WSH_STREAM_BY_BLOCK)
         return wsh_stream_block(stream, wsh_stream_scatter<T>, team, dest, source, nelems, wsh_stream_op<T>(op));
@@ -93,7 +87,7 @@ template <int N, class T>
 static inline int wsh_stream_scan_all(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                       bool exclusive, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_summed(team, nelems * size, 1);
+    unsigned blocks = wsh_stream_blocks_for(team, nelems * size, 1);
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_scan<T>, wsh_stream_scan_wide<T>,
                                 team, dest, source, nelems, exclusive);

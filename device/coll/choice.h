@@ -38,8 +38,7 @@
     REST(COMBINE, ANY, SLICES, "each byte is read once")                                                            \
     ROW(REDUCE_HOSTS, ANY, WHOLE, 8192, EACH, "sim/runs/thresholds.txt, by its messages")                  \
     REST(REDUCE_HOSTS, ANY, SLICES, "fewest bytes")                                                                 \
-    ROW(MOVE, STREAM, BLOCK, 4096, EACH, "by the cells of that block; broadcast too")                               \
-    ROW(COMBINE, STREAM, BLOCK, 16384, EACH, "by the cells of that block")                                          \
+    ROW(EVERY, STREAM, BLOCK, 4096, EACH, "by its LL lines alone; a sum of 16 KiB takes 1.7 times as long")         \
     ROW(EVERY, STREAM, FINE, 524288, EACH, "a thread for each cell; alltoall and fcollect: of all blocks together") \
     REST(EVERY, STREAM, TILES, "a block reaches 45 GB/s, 32 of them what NVLink carries (H200)")                    \
     ROW(MOVE, KERNEL, LL, 262144, ALL, "device/collectives, H200: beyond, flags take longer than to meet")       \
