@@ -72,7 +72,8 @@ KERNEL(add_float, shmemx_float_atomic_add((float *)a.dest, 1, a.pe))
 KERNEL(signal_op, shmemx_signal_op(a.signal, a.n, a.op, a.pe))
 
 /* Loops that ask for values, of which several are to be on their way at once. */
-KERNEL(g_again, uint64_t sum = 0; for (size_t i = 0; i < a.n; i++) sum += shmem_uint64_g(a.signal, a.pe); *a.indices = sum)
+KERNEL(g_again, uint64_t sum = 0; for (size_t i = 0; i < a.n; i++) sum += shmem_uint64_g(a.signal, a.pe);
+       *a.indices = sum)
 KERNEL(adds_unused, for (size_t i = 0; i < a.n; i++) shmem_uint64_atomic_fetch_add(a.signal, i, a.pe); shmem_quiet())
 
 /* As in a loop of many threads, each with an element for each PE. */
