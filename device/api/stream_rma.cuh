@@ -12,8 +12,9 @@
  *   signal_wait_until, TYPE_wait_until, _wait_until_all, _wait_until_all_vector: later work of the stream waits
  *   quiet                       completes what earlier work of the stream, and work ordered before it, has issued
  *
- * Arrays, `status` and values of a set are memory that the GPU reaches, also the local ones. Large puts and gets are
- * copied by several blocks. A peer that the GPU does not reach is refused, as in kernels.
+ * Arrays, `status` and values of a set are memory that the GPU reaches, also the local ones. Puts from symmetric device
+ * memory are copies of the driver, which a copy engine makes; other large puts and gets are copied by several blocks. A
+ * peer that the GPU does not reach is refused, as in kernels.
  *
  * All but g return 0 or the cudaError_t of the launch; what the kernel refuses ends the job with its line. `nbi` has
  * no less to do here: the source may be written again, and the dest of a get read, by later work of the stream.
@@ -27,14 +28,36 @@
 
 /* clang-format off */
 
+/* By a copy engine where it can. The runtime's stream 0 is the driver's, or its other one in units compiled so. */
+template <int N>
+static inline int wsh_stream_do_put(void *dest, const void *source, size_t len, int pe, cudaStream_t stream)
+{
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    int status = wsh_device_copy(dest, source, len, pe, stream ? stream : cudaStreamPerThread);
+#else
+    int status = wsh_device_copy(dest, source, len, pe, stream);
+#endif
+
+    if (status >= 0)
+        return status;
+    return wsh_stream_launch(stream, wsh_stream_blocks(len), WSH_STREAM_THREADS, wsh_stream_put<N>, dest, source, len,
+                             pe);
+}
+
+template <int N>
+static inline int wsh_stream_do_get(void *dest, const void *source, size_t len, int pe, cudaStream_t stream)
+{
+    return wsh_stream_launch(stream, wsh_stream_blocks(len), WSH_STREAM_THREADS, wsh_stream_get<N>, dest, source, len,
+                             pe);
+}
+
 /* TAG: the routine after shmemx_; KERNEL: put or get. */
 #define WSH_MOVE(TAG, KERNEL, TYPE, SIZE)                                                                    \
     template <int N = 0>                                                                                     \
     static inline int shmemx_##TAG##_on_stream(TYPE *dest, const TYPE *source, size_t nelems, int pe,        \
                                                cudaStream_t stream)                                          \
     {                                                                                                        \
-        return wsh_stream_launch(stream, wsh_stream_blocks(nelems * (SIZE)), WSH_STREAM_THREADS,             \
-                                 wsh_stream_##KERNEL<N>, dest, source, nelems * (SIZE), pe);                 \
+        return wsh_stream_do_##KERNEL<N>(dest, source, nelems * (SIZE), pe, stream);                         \
     }
 #define WSH_STRIDED(TAG, KERNEL, TYPE, SIZE)                                                                 \
     template <int N = 0>                                                                                     \
@@ -55,7 +78,7 @@ static inline int wsh_stream_send(void *dest, const void *source, size_t len, ui
     if (blocks == 1)
         return wsh_stream_block(stream, wsh_stream_put_signal<N>, dest, source, len, sig_addr,
                                  signal, sig_op, pe);
-    status = wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_put<N>, dest, source, len, pe);
+    status = wsh_stream_do_put<N>(dest, source, len, pe, stream);
     if (status)
         return status;
     return wsh_stream_launch(stream, 1, 1, wsh_stream_signal_after<N>, sig_addr, signal, sig_op, pe);

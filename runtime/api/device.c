@@ -179,6 +179,24 @@ int wsh_device_stream_wait(const char *routine, void *stream)
     return wsh_stream_wait(&wsh_job, routine, stream);
 }
 
+/* Both ends of an array. */
+static bool holds_all(const void *array, size_t len)
+{
+    return wsh_device_holds(array) && wsh_device_holds((const char *)array + len - 1);
+}
+
+int wsh_device_copy(void *dest, const void *source, size_t len, int pe, void *stream)
+{
+    char *to = len && holds_all(dest, len) && holds_all(source, len) ? shmem_ptr(dest, pe) : NULL;
+    int status;
+
+    if (!to || shmem_ptr((char *)dest + len - 1, pe) != to + len - 1 || wsh_gpu_enter(&wsh_job.device.gpu))
+        return -1;
+    status = wsh_cuda()->copy((wsh_cu_ptr)(uintptr_t)to, (wsh_cu_ptr)(uintptr_t)source, len, stream);
+    wsh_gpu_leave(&wsh_job.device.gpu);
+    return status;
+}
+
 int wsh_device_holds(const void *ptr)
 {
     return wsh_job.device.attached && wsh_ranges_find(wsh_job.heap.device, ptr, 1) >= 0;
