@@ -91,6 +91,7 @@ WSH_IMAGE_COMBINE(scatter_wide)
 template <class T> extern const wsh_stream_kernel<shmem_team_t, void *, const void *, size_t, bool> wsh_stream_scan;
 template <class T> extern const wsh_stream_kernel<shmem_team_t, void *, const void *, size_t, bool> wsh_stream_scan_wide;
 template <int> extern const wsh_stream_kernel<shmem_team_t, void *, const void *, size_t> wsh_stream_collect;
+template <int> extern const wsh_stream_kernel<shmem_team_t, struct wsh_dev_vector> wsh_stream_alltoallv;
 template <unsigned>
 extern const wsh_stream_kernel<shmem_team_t, void *, const void *, ptrdiff_t, ptrdiff_t, size_t> wsh_stream_alltoalls;
 

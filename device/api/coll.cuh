@@ -18,9 +18,11 @@
 #define WSH_DEVICE_API_COLL_CUH
 
 #include "../coll/op.cuh"
+#include "../coll/vector.h"
 #include "shell.cuh"
 
 #ifdef __CUDA_ARCH__
+#include "../coll/alltoallv.cuh"
 #include "../library/library.cuh"
 #endif
 
@@ -80,6 +82,42 @@ WSH_ALL(WSH_EVERY_SCOPE, alltoallmem, alltoallsmem, fcollectmem, collectmem, bro
 #undef WSH_ALLTOALLS
 #undef WSH_BROADCAST
 #undef WSH_EXCHANGE
+
+/*
+ * As shmemx_alltoallvmem and shmemx_alltoallvmem_packed_nelems (shmem/request.h), by all threads of a block, or _grid:
+ * of all blocks of a kernel, whose grid has one dimension; the kernel's end, or a barrier of its grid, completes that,
+ * and comes before the next call. Members may differ in their number of blocks, and some call _block. Counts, offsets and
+ * need lie in memory that the GPU reads and writes. Where dest is too small _packed_nelems_block returns 1; after _grid
+ * *need > dest_max says so.
+ */
+#define WSH_ALLTOALLV(TAG, TYPE, SIZE, SUFFIX, CORE)                                                         \
+    WSH_ONLY int shmemx_##TAG##SUFFIX(shmem_team_t team, TYPE *dest, const size_t *dest_counts,              \
+                                      const size_t *dest_offsets, const TYPE *source,                        \
+                                      const size_t *source_counts, const size_t *source_offsets)             \
+    WSH_BODY(return CORE<WSH_BLOCK>("shmemx_" #TAG #SUFFIX, team,                                            \
+                                    wsh_dev_vector{(char *)dest, (const char *)source, source_counts,        \
+                                                   source_offsets, (size_t *)dest_counts,                    \
+                                                   (size_t *)dest_offsets, nullptr, 0, 0, SIZE});)           \
+    WSH_ONLY int shmemx_##TAG##_packed_nelems##SUFFIX(                                                       \
+        shmem_team_t team, TYPE *dest, size_t *dest_counts, size_t *dest_offsets, size_t dest_max,           \
+        size_t align, size_t *need, const TYPE *source, const size_t *source_counts,                         \
+        const size_t *source_offsets)                                                                        \
+    WSH_BODY(return CORE<WSH_BLOCK>("shmemx_" #TAG "_packed_nelems" #SUFFIX, team,                           \
+                                    wsh_dev_vector{(char *)dest, (const char *)source, source_counts,        \
+                                                   source_offsets, dest_counts, dest_offsets, need,          \
+                                                   dest_max, align, SIZE});)
+#define WSH_ALL(TAG, TYPE, SIZE)                                                                             \
+    WSH_ALLTOALLV(TAG, TYPE, SIZE, _block, wsh_dev_alltoallv)                                                \
+    WSH_ALLTOALLV(TAG, TYPE, SIZE, _grid, wsh_dev_alltoallv_wide)
+#define WSH_TYPED(NAME, TYPE) WSH_ALL(NAME##_alltoallv, TYPE, sizeof(TYPE))
+#define WSH_HALF(NAME, TYPE) WSH_ALL(NAME##_alltoallv, struct TYPE, 2)
+WSH_DEVICE_TYPES(WSH_TYPED)
+WSH_HALF_TYPES(WSH_HALF)
+WSH_ALL(alltoallvmem, void, 1)
+#undef WSH_HALF
+#undef WSH_TYPED
+#undef WSH_ALL
+#undef WSH_ALLTOALLV
 
 /*
  * shmem_TYPE_OP_reduce; and shmemx_TYPE_OP_reducescatter: block i (`nreduce` elements) of all members' sources,

@@ -165,6 +165,52 @@ WSH_ALL(alltoallmem, alltoallsmem, fcollectmem, collectmem, broadcastmem, void, 
 #undef WSH_COLLECT
 #undef WSH_BROADCAST
 
+/*
+ * As shmemx_alltoallvmem and its packed form (shmem/request.h), with all arrays of counts and offsets, and need, in
+ * memory that the GPU reads and writes when the kernel runs. *need > dest_max there says that dest was too small.
+ */
+template <int N>
+static inline int wsh_stream_vector(shmem_team_t team, const struct wsh_dev_vector &v, cudaStream_t stream)
+{
+    unsigned blocks = wsh_device_spans_hosts(team) ? 1 : WSH_STREAM_VECTOR;
+
+    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_alltoallv<N>, team, v);
+}
+
+#define WSH_ALLTOALLV(TAG, TYPE, SIZE)                                                                       \
+    template <int N = 0>                                                                                     \
+    static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const size_t *dest_counts,     \
+                                               const size_t *dest_offsets, const TYPE *source,               \
+                                               const size_t *source_counts, const size_t *source_offsets,    \
+                                               cudaStream_t stream)                                          \
+    {                                                                                                        \
+        return wsh_stream_vector<N>(team,                                                                    \
+                                    wsh_dev_vector{(char *)dest, (const char *)source, source_counts,        \
+                                                   source_offsets, (size_t *)dest_counts,                    \
+                                                   (size_t *)dest_offsets, NULL, 0, 0, SIZE},                \
+                                    stream);                                                                 \
+    }                                                                                                        \
+    template <int N = 0>                                                                                     \
+    static inline int shmemx_##TAG##_packed_nelems_on_stream(                                                \
+        shmem_team_t team, TYPE *dest, size_t *dest_counts, size_t *dest_offsets, size_t dest_max,           \
+        size_t align, size_t *need, const TYPE *source, const size_t *source_counts,                         \
+        const size_t *source_offsets, cudaStream_t stream)                                                   \
+    {                                                                                                        \
+        return wsh_stream_vector<N>(team,                                                                    \
+                                    wsh_dev_vector{(char *)dest, (const char *)source, source_counts,        \
+                                                   source_offsets, dest_counts, dest_offsets, need,          \
+                                                   dest_max, align, SIZE},                                   \
+                                    stream);                                                                 \
+    }
+#define WSH_TYPED(NAME, TYPE) WSH_ALLTOALLV(NAME##_alltoallv, TYPE, sizeof(TYPE))
+#define WSH_HALF(NAME, TYPE) WSH_ALLTOALLV(NAME##_alltoallv, struct TYPE, 2)
+WSH_DEVICE_TYPES(WSH_TYPED)
+WSH_HALF_TYPES(WSH_HALF)
+WSH_ALLTOALLV(alltoallvmem, void, 1)
+#undef WSH_HALF
+#undef WSH_TYPED
+#undef WSH_ALLTOALLV
+
 #define WSH_COMBINE(TAG, HOW, TYPE, SIZE, CODE)                                                              \
     template <int N = 0>                                                                                     \
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \

@@ -7,6 +7,7 @@
 #define WSH_DEVICE_STREAM_KERNELS_CUH
 
 #ifdef __CUDA_ARCH__
+#include "../coll/alltoallv.cuh"
 #include "../coll/collect.cuh"
 #include "../core/order.cuh"
 #include "../coll/reduce.cuh"
@@ -62,6 +63,10 @@ WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems)
 WSH_KERNEL(wsh_dev_alltoalls<WSH_BLOCK, WIDTH>("alltoalls on a stream", team, dest, source,
                                                wsh_dev_strides{dst, sst, nelems});)
+
+template <int = 0>
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS) wsh_stream_alltoallv(shmem_team_t team, struct wsh_dev_vector v)
+WSH_KERNEL(wsh_dev_alltoallv_wide<WSH_BLOCK>("alltoallv on a stream", team, v);)
 
 template <class T>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)

@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 16
+#define WSH_DEVICE_ABI 17
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -203,6 +203,7 @@ enum wsh_device_reason {
     WSH_DEVICE_MISALIGNED,  /* addr: no multiple of len, its size (SHMEM_DEBUG=check) */
     WSH_DEVICE_NULL,        /* addr: NULL for len bytes (SHMEM_DEBUG=check) */
     WSH_DEVICE_ONE_HOST,    /* the module says SHMEMX_ONE_HOST, and the job has several hosts */
+    WSH_DEVICE_BAD_COUNTS,  /* pe: of the other side; addr: bytes that are given; len: that are expected */
     WSH_DEVICE_LONG_WAIT,   /* addr: the word waited for; pe: the cmp; len: the value (hang record only) */
     WSH_DEVICE_EXIT,        /* len: the status; a kernel has called shmem_global_exit */
     WSH_DEVICE_REASONS

@@ -1,45 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The barriers and exchanges of a block of CPU threads. */
+/* The barriers and exchanges of blocks of CPU threads. */
 #include "test/device/cpu_block.cuh"
 
 #include <pthread.h>
 
-thread_local struct cpu_dim threadIdx;
-struct cpu_dim blockDim;
+thread_local struct cpu_dim threadIdx, blockIdx;
+struct cpu_dim blockDim, gridDim;
 
-static pthread_barrier_t barrier;
-static uint64_t value_of_leader;
-static bool said;
+static struct {
+    pthread_barrier_t barrier;
+    uint64_t value_of_leader;
+    bool said;
+} blocks[CPU_BLOCKS];
 
-void cpu_block_begin(unsigned n)
+void cpu_grid_begin(unsigned n_blocks, unsigned n)
 {
-    if (blockDim.x)
-        pthread_barrier_destroy(&barrier);
+    for (unsigned i = 0; i < gridDim.x; i++)
+        pthread_barrier_destroy(&blocks[i].barrier);
+    gridDim = cpu_dim{n_blocks, 1, 1};
     blockDim = cpu_dim{n, 1, 1};
-    pthread_barrier_init(&barrier, NULL, n);
+    for (unsigned i = 0; i < n_blocks; i++)
+        pthread_barrier_init(&blocks[i].barrier, NULL, n);
 }
 
 void wsh_ptx_block_sync()
 {
-    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&blocks[blockIdx.x].barrier);
 }
 
 void wsh_ptx_warp_sync()
 {
-    pthread_barrier_wait(&barrier);
+    wsh_ptx_block_sync();
 }
 
 bool __syncthreads_or(bool says)
 {
-    bool any;
+    bool *said = &blocks[blockIdx.x].said, any;
 
     if (says)
-        __atomic_store_n(&said, true, __ATOMIC_RELAXED);
-    pthread_barrier_wait(&barrier);
-    any = __atomic_load_n(&said, __ATOMIC_RELAXED);
-    pthread_barrier_wait(&barrier);
-    __atomic_store_n(&said, false, __ATOMIC_RELAXED);
-    pthread_barrier_wait(&barrier);
+        __atomic_store_n(said, true, __ATOMIC_RELAXED);
+    wsh_ptx_block_sync();
+    any = __atomic_load_n(said, __ATOMIC_RELAXED);
+    wsh_ptx_block_sync();
+    __atomic_store_n(said, false, __ATOMIC_RELAXED);
+    wsh_ptx_block_sync();
     return any;
 }
 
@@ -50,13 +54,13 @@ bool wsh_ptx_any(bool says)
 
 uint64_t wsh_ptx_from_leader(uint64_t value)
 {
-    uint64_t got;
+    uint64_t *of_leader = &blocks[blockIdx.x].value_of_leader, got;
 
     if (threadIdx.x == 0)
-        value_of_leader = value;
-    pthread_barrier_wait(&barrier);
-    got = value_of_leader;
-    pthread_barrier_wait(&barrier);
+        *of_leader = value;
+    wsh_ptx_block_sync();
+    got = *of_leader;
+    wsh_ptx_block_sync();
     return got;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lets a host compiler build puts, gets and collectives of device code (device/coll/scan.cuh and what it includes): CPU
- * threads stand for the lanes of one block of at most one warp, which meet at a barrier; the view is an ordinary
- * object, filled as a unit's constant memory is.
+ * threads stand for the lanes of one or a few blocks of at most one warp each, which meet at a barrier; the view is an
+ * ordinary object, filled as a unit's constant memory is.
  */
 #ifndef WSH_TEST_DEVICE_CPU_BLOCK_CUH
 #define WSH_TEST_DEVICE_CPU_BLOCK_CUH
@@ -32,7 +32,9 @@ template <class T> static inline int cudaMemcpyToSymbol(T &symbol, const void *f
     return 0;
 }
 
-static constexpr struct cpu_dim blockIdx = {0, 0, 0}, gridDim = {1, 1, 1};
+enum { CPU_BLOCKS = 4 };
+extern thread_local struct cpu_dim blockIdx;
+extern struct cpu_dim gridDim;
 
 static inline bool __isGlobal(const void *)
 {
@@ -48,6 +50,16 @@ template <class T> static inline T wsh_ptx_compare_swap(T *word, T cond, T value
 {
     __atomic_compare_exchange_n(word, &cond, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return cond;
+}
+
+static inline uint32_t wsh_ptx_count(uint32_t *word)
+{
+    return __atomic_fetch_add(word, 1, __ATOMIC_ACQ_REL);
+}
+
+static inline uint32_t wsh_ptx_count_only(uint32_t *word)
+{
+    return __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
 }
 
 #define CPU_FETCH(OP)                                                         \
@@ -114,20 +126,26 @@ static inline void wsh_ptx_exit()
     abort();
 }
 
-/* Runs call() by n threads at once, each as a lane. */
-template <class CALL> static void cpu_block_run(unsigned n, const CALL &call)
+/* Runs call() by n threads at once in each of so many blocks, each as a lane. */
+template <class CALL> static void cpu_grid_run(unsigned n_blocks, unsigned n, const CALL &call)
 {
-    void cpu_block_begin(unsigned n);
+    void cpu_grid_begin(unsigned n_blocks, unsigned n);
     std::vector<std::thread> lanes;
 
-    cpu_block_begin(n);
-    for (unsigned i = 0; i < n; i++)
-        lanes.emplace_back([i, &call] {
-            threadIdx = cpu_dim{i, 0, 0};
+    cpu_grid_begin(n_blocks, n);
+    for (unsigned i = 0; i < n_blocks * n; i++)
+        lanes.emplace_back([i, n, &call] {
+            threadIdx = cpu_dim{i % n, 0, 0};
+            blockIdx = cpu_dim{i / n, 0, 0};
             call();
         });
     for (std::thread &lane : lanes)
         lane.join();
+}
+
+template <class CALL> static void cpu_block_run(unsigned n, const CALL &call)
+{
+    cpu_grid_run(1, n, call);
 }
 
 #endif

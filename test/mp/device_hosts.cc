@@ -5,14 +5,16 @@
  * are the real ones. One team has a handle made of its number. A team of one host goes by LL lines and stores, its
  * barriers as in jobs of several hosts and of one. Every kind of call follows every other without a pause, on teams of
  * several shapes, of every length from nothing to more than a record or a member's buffer in the sync area holds, in
- * place too; a barrier completes puts.
+ * place too; alltoallv with counts of every kind, and too little room; a barrier completes puts.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 240
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
+#include "device/coll/alltoallv.cuh"
 #include "device/coll/collect.cuh"
 #include "device/coll/scan.cuh"
+#include "test/device/vector_counts.h"
 
 #include <shmemx.h>
 
@@ -200,6 +202,87 @@ template <int S> static void sums(const struct team &t, unsigned round, size_t n
     barrier<S>(t);
 }
 
+/* Alltoallv where both sides know the counts, in rounds of every kind; `wide`: by all blocks of a kernel. */
+template <int S> static void vectors(const struct team &t, unsigned round, size_t most, bool wide)
+{
+    int me = t.my_pe, n = t.n_pes;
+    size_t counts[4][PES];
+
+    for (int i = 0; i < n; i++) {
+        counts[0][i] = vector_count(round, me, i, n, most);
+        counts[1][i] = vector_source_at(round, me, i, n, most);
+        counts[2][i] = vector_count(round, i, me, n, most);
+        counts[3][i] = vector_dest_at(round, i, me, n, most);
+        for (size_t k = 0; k < counts[0][i]; k++)
+            source[counts[1][i] + k] = vector_value(round, me, i, k);
+    }
+    const struct wsh_dev_vector v = {(char *)dest, (const char *)source, counts[0], counts[1], counts[2],
+                                     counts[3],    nullptr,              0,         0,         4};
+    std::fill(dest, dest + (size_t)n * (most + 1) + 8, 77u);
+    barrier<S>(t);
+    cpu_grid_run(wide ? 3 : 1, lanes[S], [=] {
+        if (wide)
+            wsh_dev_alltoallv_wide<S>("alltoallv", t.handle, v);
+        else
+            mp_check(!wsh_dev_alltoallv<S>("alltoallv", t.handle, v), "alltoallv returns 0");
+    });
+    for (int from = n - 1; from >= 0; from--) {
+        look(t, "alltoallv", dest + counts[3][from], counts[2][from],
+             [=](size_t i) { return vector_value(round, from, me, i); });
+        look(t, "alltoallv, behind a block", dest + counts[3][from] + counts[2][from], 1, [](size_t) { return 77u; });
+    }
+    barrier<S>(t);
+}
+
+/* The same where senders alone know, at some PEs with too little room. */
+template <int S> static void packed(const struct team &t, unsigned round, size_t most, bool wide)
+{
+    int me = t.my_pe, n = t.n_pes;
+    size_t counts[4][PES], need = 0, end = vector_packed_at(round, n, me, n, most);
+    size_t max = vector_dest_max(round, me, n, most), align = vector_align(round);
+    bool fits = end <= max;
+
+    for (int i = 0; i < n; i++) {
+        counts[0][i] = vector_count(round, me, i, n, most);
+        counts[1][i] = vector_source_at(round, me, i, n, most);
+        for (size_t k = 0; k < counts[0][i]; k++)
+            source[counts[1][i] + k] = vector_value(round, me, i, k);
+    }
+    const struct wsh_dev_vector v = {(char *)dest, (const char *)source, counts[0], counts[1], counts[2],
+                                     counts[3],    &need,                max,       align,     4};
+    std::fill(dest, dest + end + 8, 77u);
+    barrier<S>(t);
+    cpu_grid_run(wide ? 3 : 1, lanes[S], [=] {
+        if (wide)
+            wsh_dev_alltoallv_wide<S>("packed", t.handle, v);
+        else
+            mp_check(wsh_dev_alltoallv<S>("packed", t.handle, v) == (fits ? 0 : 1), "the status of round %u", round);
+    });
+    mp_check(need == end, "team %s, round %u: %zu elements are needed, not %zu", t.name, round, end, need);
+    for (int from = 0; from < n; from++) {
+        mp_check(counts[2][from] == vector_count(round, from, me, n, most) &&
+                     counts[3][from] == vector_packed_at(round, from, me, n, most),
+                 "team %s, round %u: %zu elements at %zu from member %d", t.name, round, counts[2][from],
+                 counts[3][from], from);
+        look(t, "packed", dest + counts[3][from], counts[2][from],
+             [=](size_t i) { return fits ? vector_value(round, from, me, i) : 77u; });
+    }
+    look(t, "packed, behind all", dest + end, 8, [](size_t) { return 77u; });
+    barrier<S>(t);
+}
+
+/* Short blocks, and some that are longer than LL lines, or a record, holds. */
+template <int S> static void vector_rounds(const struct team &t, int n)
+{
+    for (unsigned round = 0; round < (unsigned)n && t.n_pes; round++) {
+        size_t most = round % 8 == 5 ? MOST / 2 : round % 2 ? 300 : 40;
+
+        vectors<S>(t, round, most, round % 2);
+        packed<S>(t, round, most, round / 2 % 2);
+    }
+    shmem_barrier_all();
+}
+
 /* Every member's element at every other, by each lane in turn. */
 template <int S> static void after_puts(const struct team &t, unsigned round)
 {
@@ -252,6 +335,8 @@ int main(void)
             scope<WSH_THREAD>(t);
             scope<WSH_WARP>(t);
             scope<WSH_BLOCK>(t);
+            vector_rounds<WSH_THREAD>(t, mp_rounds(4, 100));
+            vector_rounds<WSH_BLOCK>(t, mp_rounds(16, 500));
         }
         wsh_device_view.world_ll = STAGE; /* as in a job of one host, whose barrier counts on a warp's common step */
         scope<WSH_THREAD>(teams[3]);

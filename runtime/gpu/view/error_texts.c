@@ -67,6 +67,13 @@ static void explain_value(const struct wsh_device_record *r, int n_pes, char *te
         snprintf(text, size,
                  "it was compiled with -DSHMEMX_ONE_HOST=1, and the job has several hosts: compile without");
         break;
+    case WSH_DEVICE_BAD_COUNTS:
+        snprintf(
+            text, size,
+            "of a block to or from PE %d one side has %llu bytes, and the other expects %lld; both sides "
+            "give the same count",
+            r->pe, addr, value);
+        break;
     case WSH_DEVICE_LONG_WAIT:
         snprintf(text, size, "still waits for the word at 0x%llx (comparison %d with %lld)", addr, r->pe,
                  value);

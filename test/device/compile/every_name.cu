@@ -129,6 +129,20 @@ __global__ void queued(struct arguments a)
         *a.indices = r;                                                                                     \
     }
 WSH_P2P_HOST_TYPES(WAITS)
+
+#define VECTORS(NAME, TYPE)                                                                                 \
+    __global__ void vector_##NAME(struct arguments a)                                                       \
+    {                                                                                                       \
+        TYPE *d = (TYPE *)a.dest;                                                                           \
+        size_t *c = a.indices;                                                                              \
+        int r = shmemx_##NAME##_alltoallv_block(SHMEM_TEAM_WORLD, d, c, c, d, c, c) +                       \
+                shmemx_##NAME##_alltoallv_packed_nelems_block(SHMEM_TEAM_WORLD, d, c, c, a.n, 1, c, d, c, c) + \
+                shmemx_##NAME##_alltoallv_grid(SHMEM_TEAM_WORLD, d, c, c, d, c, c) +                        \
+                shmemx_##NAME##_alltoallv_packed_nelems_grid(SHMEM_TEAM_WORLD, d, c, c, a.n, 1, c, d, c, c); \
+        *a.indices = (size_t)r;                                                                             \
+    }
+WSH_DEVICE_TYPES(VECTORS)
+WSH_HALF_TYPES(VECTORS)
 /* clang-format on */
 
 /* Host code of the same source calls the library's functions, whose addresses these are. */

@@ -10,7 +10,7 @@
 
 struct arguments {
     void *dest;
-    size_t n;
+    size_t n, *counts;
     uint64_t *signal;
     const int *status;
     int cmp, op, pe;
@@ -22,6 +22,7 @@ struct arguments {
 #define PLAIN(TYPE) (TYPE *)a.dest, (const TYPE *)a.dest, a.n, a.pe, a.stream
 #define STRIDED(TYPE) (TYPE *)a.dest, (const TYPE *)a.dest, 2, 3, a.n, a.pe, a.stream
 #define SIGNAL(TYPE) (TYPE *)a.dest, (const TYPE *)a.dest, a.n, a.signal, 1, a.op, a.pe, a.stream
+#define VECTOR(TYPE) a.team, (TYPE *)a.dest, a.counts, a.counts
 #define MOVED(TYPE) a.team, (TYPE *)a.dest, (const TYPE *)a.dest, a.n
 #define RMA(NAME, TYPE)                                                                                     \
     int rma_##NAME(struct arguments a)                                                                      \
@@ -43,6 +44,9 @@ struct arguments {
                                                    a.stream) +                                              \
                shmemx_##NAME##_fcollect_on_stream(MOVED(TYPE), a.stream) +                                  \
                shmemx_##NAME##_collect_on_stream(MOVED(TYPE), a.stream) +                                   \
+               shmemx_##NAME##_alltoallv_on_stream(VECTOR(TYPE), (const TYPE *)a.dest, a.counts, a.counts, a.stream) + \
+               shmemx_##NAME##_alltoallv_packed_nelems_on_stream(VECTOR(TYPE), a.n, 1, a.counts,                \
+                                                                 (const TYPE *)a.dest, a.counts, a.counts, a.stream) + \
                shmemx_##NAME##_broadcast_on_stream(MOVED(TYPE), a.pe, a.stream);                            \
     }
 WSH_DEVICE_TYPES(RMA)
@@ -81,5 +85,8 @@ int mem(struct arguments a)
            shmemx_alltoallmem_on_stream(MOVED(void), a.stream) +
            shmemx_alltoallsmem_on_stream(a.team, a.dest, a.dest, 2, 3, a.n, a.stream) +
            shmemx_collectmem_on_stream(MOVED(void), a.stream) + shmemx_fcollectmem_on_stream(MOVED(void), a.stream) +
+           shmemx_alltoallvmem_on_stream(VECTOR(void), a.dest, a.counts, a.counts, a.stream) +
+           shmemx_alltoallvmem_packed_nelems_on_stream(VECTOR(void), a.n, 1, a.counts, a.dest, a.counts, a.counts,
+                                                       a.stream) +
            shmemx_broadcastmem_on_stream(MOVED(void), a.pe, a.stream);
 }

@@ -114,6 +114,11 @@ SCOPES(WAITS)
     KERNEL(collect_##SCOPE, shmem_collectmem##S(a.team, a.dest, a.source, a.n))                             \
     KERNEL(broadcast_##SCOPE, shmem_broadcastmem##S(a.team, a.dest, a.source, a.n, a.pe))
 SCOPES(COLLECTIVES)
+KERNEL(alltoallv_block, shmemx_alltoallvmem_block(a.team, a.dest, a.indices, a.indices, a.source, a.indices, a.indices))
+KERNEL(alltoallv_packed_block,
+       shmemx_alltoallvmem_packed_nelems_block(a.team, a.dest, a.indices, a.indices, a.n, 1, a.indices, a.source,
+                                               a.indices, a.indices))
+KERNEL(alltoallv_grid, shmemx_alltoallvmem_grid(a.team, a.dest, a.indices, a.indices, a.source, a.indices, a.indices))
 #endif
 
 #ifdef WSH_FULL_REDUCTIONS

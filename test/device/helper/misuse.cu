@@ -8,7 +8,7 @@
 
 __device__ int not_symmetric;
 
-__global__ void misuse(int which, int *device, int *host, uint64_t *signal)
+__global__ void misuse(int which, int *device, int *host, uint64_t *signal, shmem_team_t alone)
 {
     extern __shared__ __align__(128) char scratch[];
     int n = shmem_n_pes();
@@ -29,17 +29,24 @@ __global__ void misuse(int which, int *device, int *host, uint64_t *signal)
     case 12: shmem_int_put_signal(device, device + 8, 1, signal, 1, 7, 0); break;
     case 13: shmem_int_wait_until(&not_symmetric, SHMEM_CMP_EQ, 0); break;
     case 14: shmem_global_exit(3); break;
+    case 15:
+        if (blockIdx.x == 0)
+            shmemx_alltoallvmem_block(alone, device, signal, signal, device, signal + 1, signal);
+        break;
     }
 }
 
 static const char *const names[] = {"pe",      "pe_negative", "address",    "length",      "host_atomic",
                                     "host_add", "context",    "scratch",    "stride",      "misaligned",
-                                    "null",    "cmp",         "sig_op",     "wait_address", "exit"};
+                                    "null",    "cmp",         "sig_op",     "wait_address", "exit",
+                                    "counts"};
 
 int main(int argc, char **argv)
 {
     int *device, *host, which = -1, gpus = 0;
     uint64_t *signal;
+    shmem_team_t alone = SHMEM_TEAM_INVALID;
+    const uint64_t counts[] = {0, 3};
 
     for (int i = 0; argc > 1 && i < (int)(sizeof names / sizeof names[0]); i++)
         if (!strcmp(argv[1], names[i]))
@@ -49,10 +56,12 @@ int main(int argc, char **argv)
         return 77;
     cudaSetDevice(shmem_my_pe() % gpus);
     device = (int *)shmemx_calloc_device(1, 8192);
-    signal = (uint64_t *)shmemx_calloc_device(1, 8);
+    signal = (uint64_t *)shmemx_calloc_device(1, sizeof counts);
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &alone);
     host = (int *)shmem_malloc(64);
     if (shmem_my_pe() == 0) {
-        misuse<<<2, 64, 4096>>>(which, device, host, signal);
+        cudaMemcpy(signal, counts, sizeof counts, cudaMemcpyHostToDevice);
+        misuse<<<2, 64, 4096>>>(which, device, host, signal, alone);
         cudaDeviceSynchronize();
     }
     shmem_barrier_all();
