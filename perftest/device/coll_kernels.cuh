@@ -14,6 +14,7 @@ enum { COLL_THREADS = 512, COLL_WIDE = 1024 };
 struct coll_args {
     void *dest, *source; /* symmetric */
     size_t nelems;       /* of a block */
+    size_t *counts;      /* perf_vector */
     long n;              /* calls */
     int me, npes;
     uint64_t *ended; /* of this GPU: the last launch whose calls are over */
@@ -62,6 +63,45 @@ template <int S, int MOST> __global__ void __launch_bounds__(MOST) coll_puts_bar
     }
 }
 
+/* By a block alone. */
+template <int MOST> __global__ void __launch_bounds__(MOST) coll_alltoallv(struct coll_args a)
+{
+#ifndef PERF_NVSHMEM
+    const size_t *offsets = a.counts + a.npes;
+
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++)
+        shmemx_int64_alltoallv_block(PERF_TEAM, (int64_t *)a.dest, a.counts, offsets, (const int64_t *)a.source,
+                                     a.counts, offsets);
+#endif
+}
+
+template <int MOST> __global__ void __launch_bounds__(MOST) coll_alltoallv_packed(struct coll_args a)
+{
+#ifndef PERF_NVSHMEM
+    size_t pes = (size_t)a.npes, *found = a.counts + 2 * pes;
+
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++)
+        shmemx_int64_alltoallv_packed_nelems_block(PERF_TEAM, (int64_t *)a.dest, found, found + pes, a.nelems * pes, 1,
+                                                   found + 2 * pes, (const int64_t *)a.source, a.counts,
+                                                   a.counts + pes);
+#endif
+}
+
+template <int MOST> __global__ void __launch_bounds__(MOST) coll_alltoallv_puts(struct coll_args a)
+{
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++) {
+#pragma unroll 1
+        for (int pe = 0; pe < a.npes; pe++)
+            perf_putmem_nbi<DEV_BLOCK>((int64_t *)a.dest + (size_t)a.me * a.nelems,
+                                       (const int64_t *)a.source + (size_t)pe * a.nelems, a.nelems * sizeof(int64_t),
+                                       pe);
+        perf_barrier_all<DEV_BLOCK>();
+    }
+}
+
 /* Block 0 is measured; the others put until it has finished. */
 template <int MOST> __global__ void __launch_bounds__(MOST) coll_barrier_loaded(struct coll_args a)
 {
@@ -89,12 +129,20 @@ template <int MOST> __global__ void __launch_bounds__(MOST) coll_barrier_loaded(
             kernel<DEV_BLOCK, COLL_WIDE>                                                                   \
     }
 
+#define COLL_BLOCK(kernel)                                        \
+    {                                                             \
+        NULL, NULL, kernel<COLL_THREADS>, kernel<COLL_WIDE>       \
+    }
+
 /* NULL: there is no such form. */
 static coll_kernel *coll_kernel_of(const struct dev_row *row)
 {
     static coll_kernel *const kernels[][DEV_BLOCK + 2] = {
         COLL_EACH(coll_alltoall),       /* COLL_ALLTOALL */
         COLL_EACH(coll_alltoall_int32), /* COLL_ALLTOALL_INT32 */
+        COLL_BLOCK(coll_alltoallv),        /* COLL_ALLTOALLV */
+        COLL_BLOCK(coll_alltoallv_packed), /* COLL_ALLTOALLV_PACKED */
+        COLL_BLOCK(coll_alltoallv_puts),   /* COLL_ALLTOALLV_PUTS */
         COLL_EACH(coll_fcollect),       /* COLL_FCOLLECT */
         COLL_EACH(coll_broadcast),      /* COLL_BROADCAST */
         COLL_EACH(coll_reduce),         /* COLL_REDUCE */
@@ -103,10 +151,14 @@ static coll_kernel *coll_kernel_of(const struct dev_row *row)
         COLL_EACH(coll_barrier),        /* COLL_BARRIER */
         COLL_EACH(coll_sync),           /* COLL_SYNC */
         COLL_EACH(coll_puts_barrier),   /* COLL_PUTS_BARRIER */
-        {NULL, NULL, coll_barrier_loaded<COLL_THREADS>, coll_barrier_loaded<COLL_WIDE>}, /* COLL_BARRIER_LOADED */
+        COLL_BLOCK(coll_barrier_loaded), /* COLL_BARRIER_LOADED */
     };
     static_assert(sizeof kernels / sizeof kernels[0] == COLL_KINDS, "one line a kind, in their order");
 
+#ifdef PERF_NVSHMEM
+    if (row->kind == COLL_ALLTOALLV || row->kind == COLL_ALLTOALLV_PACKED)
+        return NULL;
+#endif
     return kernels[row->kind][row->scope + (row->threads > COLL_THREADS)];
 }
 

@@ -21,7 +21,7 @@ struct coll {
     cudaStream_t stream;
     cudaEvent_t begin, end;
     /* of the row: */
-    size_t nelems;
+    size_t nelems, *counts;
     coll_kernel *kernel;
     cudaGraphExec_t graph;
 };
@@ -60,6 +60,11 @@ static bool coll_prepare(struct coll *c, const struct dev_row *row, double *gath
     c->kernel = row->scope <= DEV_BLOCK ? coll_kernel_of(row) : NULL;
     c->graph = NULL;
     dev_sync();
+    if (!perf_counts(c->nelems, c->job.npes))
+        dev_cuda(cudaErrorMemoryAllocation, "counts of an alltoallv");
+#ifndef PERF_NCCL
+    c->counts = perf_vector;
+#endif
     if (row->scope == DEV_HOST) {
         can = perf_on_host(row->kind, c->dest, c->source, c->nelems);
     } else if (row->scope >= DEV_STREAM) {
@@ -81,7 +86,8 @@ static bool coll_prepare(struct coll *c, const struct dev_row *row, double *gath
 
 static void coll_start(struct coll *c, const struct dev_row *row, long n)
 {
-    struct coll_args a = {c->dest, c->source, c->nelems, n, c->job.me, c->job.npes, c->ended, ++c->launch};
+    struct coll_args a = {c->dest,   c->source,   c->nelems, c->counts,   n,
+                          c->job.me, c->job.npes, c->ended,  ++c->launch};
 
     if (row->scope <= DEV_BLOCK)
         c->kernel<<<row->blocks, row->threads, 0, c->stream>>>(a);

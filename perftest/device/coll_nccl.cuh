@@ -9,13 +9,14 @@ extern "C" {
 #include "perftest/device/coll.h"
 }
 
-static ncclResult_t perf_nccl_alltoall(char *to, const char *from, size_t n, size_t width,
+static ncclResult_t perf_nccl_alltoall(char *to, const char *from, size_t n, int kind,
                                        cudaStream_t stream)
 {
+    size_t width = coll_width(kind);
     ncclDataType_t type = width == 4 ? ncclInt32 : ncclInt64;
 
 #if NCCL_VERSION_CODE >= 22800
-    if (perf_nccl.native)
+    if (perf_nccl.native && kind != COLL_ALLTOALLV)
         return ncclAlltoAll(from, to, n, type, perf_nccl.comm, stream);
 #endif
     ncclGroupStart();
@@ -39,12 +40,12 @@ static ncclResult_t perf_nccl_call(int kind, void *to, const void *from, size_t 
     case COLL_BARRIER:
     case COLL_SYNC: return ncclAllReduce(from, to, 1, ncclInt64, ncclSum, comm, stream);
     }
-    return perf_nccl_alltoall((char *)to, (const char *)from, n, coll_width(kind), stream);
+    return perf_nccl_alltoall((char *)to, (const char *)from, n, kind, stream);
 }
 
 static bool perf_on_stream(int kind, void *dest, const void *source, size_t n, cudaStream_t stream)
 {
-    if (kind == COLL_PUTS_BARRIER)
+    if (kind == COLL_PUTS_BARRIER || kind == COLL_ALLTOALLV_PACKED || kind == COLL_ALLTOALLV_PUTS)
         return false;
     perf_nccl_must(perf_nccl_call(kind, dest, source, n, stream), dev_table.kinds[kind].name);
     return true;
