@@ -28,19 +28,23 @@
 
 /* clang-format off */
 
-/* Both complete what the calling threads have issued; so sync does no less here than barrier. */
-#define WSH_DEFINE_BARRIER(QUALIFIER, SUFFIX, SCOPE, NAME)                                                   \
+/*
+ * Both complete what the calling threads have issued; so sync does no less here than barrier, unless the unit is
+ * compiled with SHMEMX_SYNC_IS_BARRIER=0: then it is sooner, and only what they have stored to their own device memory is
+ * seen.
+ */
+#define WSH_DEFINE_BARRIER(QUALIFIER, SUFFIX, SCOPE, NAME, SYNC)                                             \
     QUALIFIER void shmem_##NAME##SUFFIX(void)                                                                \
-    WSH_BODY(wsh_dev_barrier<SCOPE>("shmem_" #NAME #SUFFIX, SHMEM_TEAM_WORLD);)
-WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, barrier_all)
-WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, sync_all)
+    WSH_BODY(wsh_dev_barrier<SCOPE, SYNC>("shmem_" #NAME #SUFFIX, SHMEM_TEAM_WORLD);)
+WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, barrier_all, false)
+WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, sync_all, true)
 #undef WSH_DEFINE_BARRIER
 
-#define WSH_DEFINE_BARRIER(QUALIFIER, SUFFIX, SCOPE, NAME)                                                   \
+#define WSH_DEFINE_BARRIER(QUALIFIER, SUFFIX, SCOPE, NAME, SYNC)                                             \
     QUALIFIER int NAME##SUFFIX(shmem_team_t team)                                                            \
-    WSH_BODY(wsh_dev_barrier<SCOPE>(#NAME #SUFFIX ": team", team); return 0;)
-WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, shmem_team_sync)
-WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, shmemx_team_barrier) /* as shmem_barrier_all, for the members of a team */
+    WSH_BODY(wsh_dev_barrier<SCOPE, SYNC>(#NAME #SUFFIX ": team", team); return 0;)
+WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, shmem_team_sync, true)
+WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, shmemx_team_barrier, false) /* as shmem_barrier_all, for the members of a team */
 #undef WSH_DEFINE_BARRIER
 
 /* TAG: the routine after shmem_. */

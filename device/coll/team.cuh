@@ -308,22 +308,38 @@ template <int S> WSH_DEV_CALL void wsh_dev_barrier_hosts(const char *what, shmem
  * proceeds while the epoch is read; to compute the members' addresses first would start it later, and takes 80 ns more
  * (H200).
  */
-template <int S> WSH_DEV_CALL void wsh_dev_barrier_here(const char *what, shmem_team_t team)
+template <int S, bool OWN> static WSH_DEV void wsh_dev_meet_here(const char *what, shmem_team_t team)
 {
     struct wsh_dev_group group = wsh_dev_group_of(what, team);
 
     wsh_dev_sync<S>();
     group.epoch = wsh_dev_epoch(group);
-    if (wsh_dev_is_poller<S>())
+    if (wsh_dev_is_poller<S>() && OWN)
+        wsh_ptx_release_own();
+    else if (wsh_dev_is_poller<S>())
         wsh_ptx_release();
     wsh_dev_epoch_step<S>(&group);
     wsh_dev_sync_members_released<S>(group, wsh_dev_arrived(group));
 }
 
-template <int S> static WSH_DEV void wsh_dev_barrier(const char *what, shmem_team_t team)
+template <int S> WSH_DEV_CALL void wsh_dev_barrier_here(const char *what, shmem_team_t team)
+{
+    wsh_dev_meet_here<S, false>(what, team);
+}
+
+/* A sync that promises no more than the specification: what the caller has stored to its own device memory is seen. */
+template <int S> WSH_DEV_CALL void wsh_dev_sync_here(const char *what, shmem_team_t team)
+{
+    wsh_dev_meet_here<S, true>(what, team);
+}
+
+/* SYNC: of a unit that asks for no more (view.h). */
+template <int S, bool SYNC = false> static WSH_DEV void wsh_dev_barrier(const char *what, shmem_team_t team)
 {
     if (wsh_dev_job_has_hosts(what))
         wsh_dev_barrier_hosts<S>(what, team);
+    else if (SYNC && !SHMEMX_SYNC_IS_BARRIER)
+        wsh_dev_sync_here<S>(what, team);
     else
         wsh_dev_barrier_here<S>(what, team);
 }

@@ -42,6 +42,19 @@ static WSH_DEV void wsh_ptx_release()
 }
 
 /*
+ * The same of stores to this GPU's own memory alone, which every agent reads where this GPU's other lanes do, in its
+ * L2: waits for no store that is on its way to a peer, nor to the host.
+ */
+static WSH_DEV void wsh_ptx_release_own()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.release.gpu;" ::: "memory");
+#else
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#endif
+}
+
+/*
  * Makes what was released before a value read here visible to this lane's later loads. On sm_90 CCTL.IVALL alone: no
  * memory barrier, so the value must have been looked at.
  */

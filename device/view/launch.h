@@ -37,8 +37,8 @@ int wsh_device_find(const void *kernel, void **function);
 int wsh_device_spans_hosts(void *team);
 
 /*
- * A put on a stream by the driver, whose copy engine needs no kernel: 0 or the driver's status; -1 where it is one for a
- * kernel, since an array is not device memory of the job, or `pe` is out of the GPU's reach.
+ * A put on a stream by the driver, whose copy engine needs no kernel: 0 or the driver's status; -1 where it is one for
+ * a kernel, since an array is not device memory of the job, or `pe` is out of the GPU's reach.
  */
 int wsh_device_copy(void *dest, const void *source, size_t len, int pe, void *stream);
 

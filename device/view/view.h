@@ -52,6 +52,11 @@
 #define SHMEMX_QUIET_COVERS_QUEUES 0
 #endif
 
+/* Whether shmem_sync_all and team_sync in kernels are barriers, which complete all stores; 0 where nvshmem.h is. */
+#ifndef SHMEMX_SYNC_IS_BARRIER
+#define SHMEMX_SYNC_IS_BARRIER 1
+#endif
+
 /* The segments every PE has, in the order of enum wsh_seg. */
 #define WSH_DEVICE_SEG_STATIC 0
 #define WSH_DEVICE_SEG_HEAP 1 /* the host heap */

@@ -110,4 +110,8 @@ static inline void wsh_ptx_release()
 {
 }
 
+static inline void wsh_ptx_release_own()
+{
+}
+
 #endif

@@ -34,6 +34,11 @@
 #define WSH_NV_KERNELS
 #endif
 
+/* A sync in kernels completes no puts, as in NVSHMEM. */
+#ifndef SHMEMX_SYNC_IS_BARRIER
+#define SHMEMX_SYNC_IS_BARRIER 0
+#endif
+
 /* A quiet, a fence and a barrier in kernels are of all queues, as NVSHMEM's are. */
 #ifndef SHMEMX_QUIET_COVERS_QUEUES
 #define SHMEMX_QUIET_COVERS_QUEUES 1
