@@ -30,8 +30,8 @@
 
 /*
  * Both complete what the calling threads have issued; so sync does no less here than barrier, unless the unit is
- * compiled with SHMEMX_SYNC_IS_BARRIER=0: then it is sooner, and only what they have stored to their own device memory is
- * seen.
+ * compiled with SHMEMX_SYNC_IS_BARRIER=0: then it is sooner, and only what they have stored to their own device memory
+ * is seen.
  */
 #define WSH_DEFINE_BARRIER(QUALIFIER, SUFFIX, SCOPE, NAME, SYNC)                                             \
     QUALIFIER void shmem_##NAME##SUFFIX(void)                                                                \
