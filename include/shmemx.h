@@ -217,6 +217,23 @@ int shmemx_team_init(uint64_t id, int n_pes, int my_pe, const shmem_team_config_
                      shmem_team_t *new_team);
 
 /*
+ * Allocate and free symmetric memory of the members of a team alone: of the host, or of the GPU. Collective over the
+ * team, with equal arguments; other PEs take no part. The address is as good as one of shmem_malloc or
+ * shmemx_malloc_device in all routines, by which members reach each other's copy; PEs that are no members have none.
+ * It is a multiple of 4,096.
+ *
+ * The memory is taken from the end of the heap that members have free. malloc: whatever the heap has not given to all
+ * PEs. malloc_device: of a GPU that is attached, within what the device heap has; it does not grow for a part of the
+ * PEs. For a team of all PEs they are shmem_malloc and shmemx_malloc_device. free takes what the same team has
+ * allocated, or NULL; memory of a team that is destroyed stays until shmem_finalize.
+ *
+ * malloc returns NULL for zero bytes, and on all members where it does not fit, after a line.
+ */
+void *shmemx_team_malloc(shmem_team_t team, size_t size);
+void *shmemx_team_malloc_device(shmem_team_t team, size_t size);
+void shmemx_team_free(shmem_team_t team, void *ptr);
+
+/*
  * Wait for the members of a team as shmem_barrier_all does for all PEs: a quiet of the default context and
  * shmem_team_sync. Collective over the team. Returns 0. In kernels also by a warp and by a block.
  */

@@ -142,3 +142,51 @@ void shmemx_free_later(void *ptr)
 {
     wsh_api_free_later("shmemx_free_later", ptr);
 }
+
+/* Of a team of all PEs it is the heap's own memory, which grows. */
+static bool has_all(const struct wsh_team *team)
+{
+    return team->n_pes == wsh_job.all->n_pes;
+}
+
+static struct wsh_team *members_of(const char *what, shmem_team_t handle)
+{
+    struct wsh_team *team = wsh_api_team(what, handle);
+
+    wsh_api_ready(what);
+    if (!team)
+        wsh_api_bad(what, "team is SHMEM_TEAM_INVALID; members of the team call");
+    return team;
+}
+
+static void *members_allocate(const char *what, shmem_team_t handle, size_t size, bool device)
+{
+    struct wsh_team *team = members_of(what, handle);
+
+    if (!size)
+        return NULL;
+    WSH_API_SAME(what, team, "%zu bytes", size);
+    if (!has_all(team))
+        return wsh_team_malloc(team, size, device, what);
+    return device ? wsh_device_malloc(&wsh_job, size, WSH_TEAM_MEMORY_ALIGN, what)
+                  : wsh_heap_malloc(&wsh_job, size, WSH_TEAM_MEMORY_ALIGN);
+}
+
+void *shmemx_team_malloc(shmem_team_t team, size_t size)
+{
+    return members_allocate("shmemx_team_malloc", team, size, false);
+}
+
+void *shmemx_team_malloc_device(shmem_team_t team, size_t size)
+{
+    return members_allocate("shmemx_team_malloc_device", team, size, true);
+}
+
+void shmemx_team_free(shmem_team_t team, void *ptr)
+{
+    static const char what[] = "shmemx_team_free";
+    struct wsh_team *members = members_of(what, team);
+
+    if (ptr)
+        wsh_api_check(what, has_all(members) ? wsh_heap_free(&wsh_job, ptr) : wsh_team_free(members, ptr));
+}

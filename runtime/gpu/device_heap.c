@@ -137,8 +137,8 @@ static size_t block_take(struct wsh_job *job, size_t size, size_t align, const c
     return block_within(heap, size, align);
 }
 
-/* A range with memory behind it on every PE, or WSH_ALLOC_NONE on every PE. */
-static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align, const char *routine)
+/* A range with memory behind it on every PE, or WSH_ALLOC_NONE on every PE; teams may have some of it. */
+static size_t range_get(struct wsh_job *job, size_t size, size_t align, const char *routine)
 {
     struct wsh_device_heap *heap = &job->device.heap;
     size_t off = block_take(job, size, align, routine);
@@ -153,6 +153,37 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align, con
         return WSH_ALLOC_NONE;
     }
     return off;
+}
+
+/* The end of the last range of a team at any PE that meets [off, off + len); 0: there is none. */
+static size_t team_memory_end(struct wsh_job *job, size_t off, size_t len, const char *routine)
+{
+    size_t end;
+
+    if (wsh_team_memory_end_anywhere(job, true, off, len, &end, routine))
+        wsh_abort(1);
+    return end;
+}
+
+/*
+ * The same where no team has memory. While one is in the way, what was found and the team's range stay taken here, so
+ * that the search goes on behind them, on all PEs alike.
+ */
+static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align, const char *routine)
+{
+    struct wsh_alloc *alloc = job->device.heap.alloc;
+    size_t off = range_get(job, size, align, routine), end, next;
+
+    if (off == WSH_ALLOC_NONE)
+        return off;
+    end = team_memory_end(job, off, size, routine);
+    if (!end)
+        return off;
+    if (end > off + size)
+        wsh_alloc_resize(alloc, off, end - off);
+    next = get_everywhere(job, size, align, routine);
+    wsh_alloc_put(alloc, off);
+    return next;
 }
 
 void *wsh_device_heap_malloc(struct wsh_job *job, size_t size, size_t align, const char *routine)
@@ -229,6 +260,20 @@ static size_t block_move(struct wsh_job *job, size_t from, size_t size)
     return to;
 }
 
+/* On all PEs or on none. */
+static bool resize_in_place(struct wsh_job *job, size_t off, size_t size)
+{
+    struct wsh_alloc *alloc = job->device.heap.alloc;
+    size_t old = wsh_alloc_size(alloc, off);
+
+    if (wsh_alloc_resize(alloc, off, size))
+        return false;
+    if (!team_memory_end(job, off, size, "shmem_realloc"))
+        return true;
+    wsh_alloc_resize(alloc, off, old);
+    return false;
+}
+
 void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size)
 {
     struct wsh_alloc *alloc = job->device.heap.alloc;
@@ -240,7 +285,7 @@ void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size)
         log_not_live("shmem_realloc", ptr);
         wsh_abort(1);
     }
-    if (wsh_alloc_resize(alloc, off, size))
+    if (!resize_in_place(job, off, size))
         off = block_move(job, off, size);
     else if (wsh_barrier(&job->world, "shmem_realloc"))
         wsh_abort(1);

@@ -55,6 +55,7 @@ static void close_settings(struct wsh_job *job)
 static int open_heap(struct wsh_job *job)
 {
     wsh_releases_open(&job->releases);
+    wsh_team_memory_open(&job->team_memory);
     return wsh_heap_init(&job->heap, &job->env);
 }
 
@@ -66,6 +67,7 @@ static void close_heap(struct wsh_job *job)
     memset(job->device.used, 0, sizeof job->device.used);
     wsh_heap_fini(&job->heap);
     wsh_releases_close(&job->releases);
+    wsh_team_memory_close(&job->team_memory);
 }
 
 /* The job ends, and there is no launcher that would end this PE. */

@@ -10,6 +10,7 @@
 #include "runtime/op/ctx.h"
 #include "runtime/job/device.h"
 #include "runtime/memory/heap.h"
+#include "runtime/memory/team_memory.h"
 #include "runtime/memory/free_later.h"
 #include "runtime/route/route.h"
 #include "runtime/route/blob.h"
@@ -76,7 +77,8 @@ struct wsh_job {
     int gpu_wanted; /* 1 + the number of the GPU that shmemx_init_attr asks for; 0: the current one */
     struct wsh_heap heap;
     struct wsh_job_device device;
-    struct wsh_releases releases; /* of memory of both */
+    struct wsh_releases releases;       /* of memory of both */
+    struct wsh_team_memory team_memory; /* of both */
 
     unsigned n_tps;
     struct wsh_tp *tp[WSH_TP_MAX];

@@ -43,18 +43,33 @@ static size_t piece_size(size_t want, int n_sharing)
     return part < want ? part : want;
 }
 
-int wsh_commit(int fd, size_t from, size_t to, int n_sharing)
+/* Of a range without any memory. */
+static int commit_hole(int fd, size_t from, size_t to, int n_sharing)
 {
-    off_t hole = lseek(fd, (off_t)from, SEEK_HOLE); /* what a network has pinned is there already */
-    size_t begin = hole < 0 ? from : (size_t)hole;
     int rc = 0;
 
-    for (size_t at = begin, len; at < to && !rc; at += len) {
+    for (size_t at = from, len; at < to && !rc; at += len) {
         len = piece_size(to - at, n_sharing);
         rc = !len ? -EDQUOT : fallocate(fd, 0, (off_t)at, (off_t)len) ? -errno : 0;
     }
     if (rc)
-        fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)begin, (off_t)(to - begin));
+        fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(to - from));
+    return rc;
+}
+
+/* What a network has pinned, and what teams have written, is there already. */
+int wsh_commit(int fd, size_t from, size_t to, int n_sharing)
+{
+    int rc = 0;
+
+    for (size_t at = from; at < to && !rc;) {
+        off_t hole = lseek(fd, (off_t)at, SEEK_HOLE), data = hole < 0 ? -1 : lseek(fd, hole, SEEK_DATA);
+        size_t begin = hole < 0 ? at : (size_t)hole, end = data < 0 || (size_t)data > to ? to : (size_t)data;
+
+        if (begin < to)
+            rc = commit_hole(fd, begin, end, n_sharing);
+        at = begin < to ? end : to;
+    }
     return rc;
 }
 

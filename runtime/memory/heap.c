@@ -184,6 +184,16 @@ int wsh_heap_commit(struct wsh_heap *heap, size_t end, int n_sharing)
     return rc;
 }
 
+int wsh_heap_commit_range(const struct wsh_heap *heap, size_t off, size_t len, int n_sharing)
+{
+    const struct wsh_segment *seg = &heap->seg[WSH_SEG_HEAP];
+    int rc = wsh_commit(seg->fd, off, off + len, n_sharing);
+
+    if (!rc && heap->core_dump == WSH_CORE_OWN)
+        madvise(seg->base + off, len, MADV_DODUMP);
+    return rc;
+}
+
 void wsh_heap_show(const struct wsh_heap *heap)
 {
     if (heap->core_dump == WSH_CORE_OWN)

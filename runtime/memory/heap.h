@@ -63,6 +63,8 @@ static WSH_INLINE int wsh_heap_find(const struct wsh_heap *heap, const void *add
 
 /* Puts memory behind [0, end) of the heap, so that no later store can fail. 0 or a negative errno. */
 int wsh_heap_commit(struct wsh_heap *heap, size_t end, int n_sharing);
+/* The same of a range of whole pages. */
+int wsh_heap_commit_range(const struct wsh_heap *heap, size_t off, size_t len, int n_sharing);
 /* In a core dump: never what has no memory behind it, which the dump would put there. */
 void wsh_heap_show(const struct wsh_heap *heap);
 

@@ -8,6 +8,7 @@
 #include "runtime/memory/commit.h"
 #include "runtime/memory/free_later.h"
 
+#include <errno.h>
 #include <string.h>
 
 /*
@@ -20,17 +21,25 @@ static void end_unless_failed(struct wsh_job *job, const char *routine, int rc)
         wsh_abort(1);
 }
 
+/* The range that is asked for. */
+struct block {
+    size_t off, len;
+};
+
 /*
- * Commits on every PE or on none (as far as offsets go); all PEs hold the same `committed`. Ends with a barrier.
+ * Commits on every PE or on none (as far as offsets go); all PEs hold the same `committed`. -EBUSY: a team has memory in
+ * the block. Ends with a barrier.
  */
-static bool try_commit(struct wsh_job *job, size_t end, int *rc)
+static bool try_commit(struct wsh_job *job, const struct block *block, size_t end, int *rc)
 {
     struct wsh_heap *heap = &job->heap;
     size_t before = heap->committed;
     bool all_ok = true;
     int met;
 
-    *rc = wsh_heap_commit(heap, end, job->local_size);
+    *rc = wsh_team_memory_end(job, false, block->off, block->len)
+              ? -EBUSY
+              : wsh_heap_commit(heap, end, job->local_size);
     met = wsh_release_barrier(job, !*rc, &all_ok, "shmem_malloc");
     if (met)
         end_unless_failed(job, "shmem_malloc", met);
@@ -56,13 +65,14 @@ static size_t ahead_of(const struct wsh_job *job, size_t end)
     return ahead < len ? ahead : len;
 }
 
-static bool commit_everywhere(struct wsh_job *job, size_t end)
+static bool commit_everywhere(struct wsh_job *job, size_t off, size_t len)
 {
-    size_t ahead = ahead_of(job, end);
+    const struct block block = {off, len};
+    size_t end = off + len, ahead = ahead_of(job, end);
     int rc;
 
-    if (!try_commit(job, ahead, &rc) && (ahead == end || !try_commit(job, end, &rc))) {
-        if (rc)
+    if (!try_commit(job, &block, ahead, &rc) && (ahead == end || !try_commit(job, &block, end, &rc))) {
+        if (rc && rc != -EBUSY)
             wsh_warn("no memory for %zu MiB of symmetric heap: %s; this allocation returns NULL on every PE",
                      end >> 20, wsh_commit_strerror(rc));
         return false;
@@ -88,11 +98,25 @@ static size_t block_take(struct wsh_job *job, size_t size, size_t align)
     return rc ? WSH_ALLOC_NONE : wsh_alloc_get(heap->alloc, size, align);
 }
 
-/* A committed range on every PE, or WSH_ALLOC_NONE on every PE. Ends with a barrier. */
+/* After a commit that has failed, on all PEs: where the memory of teams in the way ends; 0: it is not for that. */
+static size_t teams_end(struct wsh_job *job, size_t off, size_t len)
+{
+    size_t end;
+    int rc = wsh_team_memory_end_anywhere(job, false, off, len, &end, "shmem_malloc");
+
+    if (rc)
+        end_unless_failed(job, "shmem_malloc", rc);
+    return rc ? 0 : end;
+}
+
+/*
+ * A committed range on every PE, or WSH_ALLOC_NONE on every PE. While teams have memory in the way, what was found and
+ * theirs stays taken here, so that the search goes on behind it, on all PEs alike. Ends with a barrier.
+ */
 static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
 {
     struct wsh_heap *heap = &job->heap;
-    size_t off = align > WSH_HEAP_ALIGN ? WSH_ALLOC_NONE : block_take(job, size, align);
+    size_t off = align > WSH_HEAP_ALIGN ? WSH_ALLOC_NONE : block_take(job, size, align), end, next;
 
     if (off == WSH_ALLOC_NONE) {
         wsh_info(WSH_SUB_MEM,
@@ -101,11 +125,14 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
                  size, wsh_alloc_free_bytes(heap->alloc), wsh_alloc_largest(heap->alloc));
         return WSH_ALLOC_NONE;
     }
-    if (!commit_everywhere(job, off + size)) {
-        wsh_alloc_put(heap->alloc, off);
-        return WSH_ALLOC_NONE;
-    }
-    return off;
+    if (commit_everywhere(job, off, size))
+        return off;
+    end = teams_end(job, off, size);
+    if (end > off + size)
+        wsh_alloc_resize(heap->alloc, off, end - off);
+    next = end ? get_everywhere(job, size, align) : WSH_ALLOC_NONE;
+    wsh_alloc_put(heap->alloc, off);
+    return next;
 }
 
 /* The end of an allocation, which survivors of a failure count. */
@@ -176,7 +203,7 @@ int wsh_heap_free(struct wsh_job *job, void *ptr)
     return 0;
 }
 
-/* In place where there is room behind, else by a copy; the old block stays whole when neither works. */
+/* In place where there is room behind on all PEs, else by a copy; the old block stays whole when neither works. */
 static size_t block_move(struct wsh_job *job, size_t off, size_t size)
 {
     struct wsh_heap *heap = &job->heap;
@@ -185,10 +212,11 @@ static size_t block_move(struct wsh_job *job, size_t off, size_t size)
     int rc;
 
     if (!wsh_alloc_resize(heap->alloc, off, size)) {
-        if (commit_everywhere(job, off + size))
+        if (commit_everywhere(job, off, size))
             return off;
         wsh_alloc_resize(heap->alloc, off, old);
-        return WSH_ALLOC_NONE;
+        if (!teams_end(job, off, size))
+            return WSH_ALLOC_NONE;
     }
     moved = get_everywhere(job, size, 0);
     if (moved == WSH_ALLOC_NONE)

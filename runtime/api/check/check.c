@@ -96,7 +96,7 @@ static void live_check(const char *what, const void *addr, size_t len)
     size_t off;
 
     if (wsh_heap_find(&wsh_job.heap, addr, len, &off) != WSH_SEG_HEAP ||
-        wsh_alloc_is_live(wsh_job.heap.alloc, off, len))
+        wsh_alloc_is_live(wsh_job.heap.alloc, off, len) || wsh_team_memory_is_live(&wsh_job, off, len))
         return;
     wsh_error("%s: %zu bytes at %p are not allocated; they have been freed, or are beyond the end of their "
               "block",
