@@ -7,14 +7,16 @@
 
 static const char routine[] = "shmemx_ep_create";
 
-/* What PEs agree on: the least and the largest of values, in symmetric memory. */
+/* What the PEs of a team agree on: the least and the largest of values, in memory of the team. */
 struct agreed {
+    shmem_team_t team;
     int64_t *mine, *least, *largest; /* [2] */
 };
 
-static int agreed_open(struct agreed *agreed)
+static int agreed_open(struct agreed *agreed, shmem_team_t team)
 {
-    agreed->mine = shmem_calloc(6, sizeof(int64_t));
+    agreed->team = team;
+    agreed->mine = shmemx_team_malloc(team, 6 * sizeof(int64_t));
     agreed->least = agreed->mine + 2;
     agreed->largest = agreed->mine + 4;
     return agreed->mine ? 0
@@ -26,9 +28,9 @@ static bool agree(struct agreed *agreed, int64_t first, int64_t second, int64_t 
 {
     agreed->mine[0] = first;
     agreed->mine[1] = second;
-    shmem_barrier_all();
-    shmem_int64_min_reduce(SHMEM_TEAM_WORLD, agreed->least, agreed->mine, 2);
-    shmem_int64_max_reduce(SHMEM_TEAM_WORLD, agreed->largest, agreed->mine, 2);
+    shmemx_team_barrier(agreed->team);
+    shmem_int64_min_reduce(agreed->team, agreed->least, agreed->mine, 2);
+    shmem_int64_max_reduce(agreed->team, agreed->largest, agreed->mine, 2);
     if (least_first)
         *least_first = agreed->least[0];
     return !memcmp(agreed->least, agreed->largest, 2 * sizeof(int64_t));
@@ -71,13 +73,13 @@ static int count_near(const struct shmemx_ep *ep, int n, int me, const void *sym
  */
 static int agree_near(struct shmemx_ep *ep, struct agreed *agreed, int n, int me)
 {
-    void *device = ep->config.device ? shmemx_align_device(EP_ALIGN, EP_ALIGN) : NULL;
+    void *device = ep->config.device ? shmemx_team_malloc_device(ep->team, EP_ALIGN) : NULL;
     int near = ep->config.device && !device ? 1 : count_near(ep, n, me, device ? device : agreed->mine);
     int64_t least;
 
     ep->hosts_alike = agree(agreed, near, n, &least) && near;
     if (device)
-        shmemx_free_device(device);
+        shmemx_team_free(ep->team, device);
     if (!ep->hosts_alike)
         ep_info("hosts do not have equally many PEs of the team that follow each other: all rows go by the "
                 "network; "
@@ -122,7 +124,8 @@ static int take_arena(struct shmemx_ep *ep)
     const struct ep_shape *shape = &ep->shape;
     bool device = ep->config.device;
 
-    ep->arena = device ? shmemx_align_device(EP_ALIGN, shape->bytes) : shmem_align(EP_ALIGN, shape->bytes);
+    ep->arena = device ? shmemx_team_malloc_device(ep->team, shape->bytes)
+                       : shmemx_team_malloc(ep->team, shape->bytes);
     if (!ep->arena)
         return ep_refuse(
             routine,
@@ -186,12 +189,10 @@ static void give_up(struct shmemx_ep *ep)
         free(ep->phase);
         free(ep->group);
     }
+    if (ep->arena)
+        shmemx_team_free(ep->team, ep->arena);
     if (ep->team != SHMEM_TEAM_INVALID)
         shmem_team_destroy(ep->team);
-    if (ep->arena && ep->config.device)
-        shmemx_free_device(ep->arena);
-    else if (ep->arena)
-        shmem_free(ep->arena);
     free(ep->near_arena);
     free(ep->counters);
     free(ep->handle_tokens);
@@ -241,7 +242,7 @@ static int build(struct shmemx_ep *ep, struct agreed *agreed, shmem_team_t team)
     print_choice(ep);
     if (take_arena(ep) || take_rest(ep, agreed))
         return 1;
-    shmem_barrier_all();
+    shmemx_team_barrier(team);
     return 0;
 }
 
@@ -250,9 +251,6 @@ static int check_arguments(shmem_team_t team, const shmemx_ep_config_t *given, s
 {
     if (!made)
         return ep_refuse(routine, "ep is NULL; give the address of a shmemx_ep_t");
-    if (team == SHMEM_TEAM_INVALID || shmem_team_n_pes(team) < 1)
-        return ep_refuse(
-            routine, "team is none of this PE; give SHMEM_TEAM_WORLD, or one that this PE is a member of");
     return ep_config_read(routine, given, config) || ep_check_config(routine, config, shmem_team_n_pes(team));
 }
 
@@ -293,11 +291,14 @@ int shmemx_ep_create(shmem_team_t team, const shmemx_ep_config_t *given, shmemx_
     ep_print_pe(shmem_my_pe());
     if (made)
         *made = NULL;
+    if (team == SHMEM_TEAM_INVALID || shmem_team_n_pes(team) < 1)
+        return ep_refuse(
+            routine, "team is none of this PE; give SHMEM_TEAM_WORLD, or one that this PE is a member of");
     failed = check_arguments(team, given, &config, made);
-    if (agreed_open(&agreed))
+    if (agreed_open(&agreed, team))
         return 1;
     failed = agree_arguments(&agreed, failed) || make(made, &agreed, team, &config);
-    shmem_free(agreed.mine);
+    shmemx_team_free(team, agreed.mine);
     return failed;
 }
 
@@ -326,7 +327,7 @@ int shmemx_ep_destroy(shmemx_ep_t ep)
     } else {
         shmem_ctx_quiet(ep->ctx);
     }
-    shmem_barrier_all();
+    shmemx_team_barrier(ep->team);
     if (ep->shape.counters)
         shmemx_counter_destroy(ep->team, (size_t)ep->shape.counters, ep->counters);
     give_up(ep);

@@ -96,10 +96,10 @@ typedef struct {
 int shmemx_ep_bytes(const shmemx_ep_config_t *config, int n_pes, int pes_per_host, shmemx_ep_bytes_t *bytes);
 
 /*
- * Make or end what calls need: buffers, counters. Collective over all PEs, with equal *config, since symmetric memory
- * is; each gives the team of those that it exchanges rows with: all, or one of several of equal size. A line at
+ * Make or end what calls need: buffers, counters. Collective over the team of those that exchange rows, with equal
+ * *config; memory is that of shmemx_team_malloc or shmemx_team_malloc_device. A line at
  * SHMEM_DEBUG=info says route, window and bytes before they are allocated. Several may be there at a time, each for
- * calls one after another. destroy waits for this PE's calls and for the other PEs.
+ * calls one after another. destroy waits for this PE's calls and for the other PEs of the team.
  */
 int shmemx_ep_create(shmem_team_t team, const shmemx_ep_config_t *config, shmemx_ep_t *ep);
 int shmemx_ep_destroy(shmemx_ep_t ep);

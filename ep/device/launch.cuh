@@ -15,7 +15,10 @@ struct ep_kernels {
     int blocks;
     cudaStream_t stream; /* for copies of the library's own */
     uint64_t *launched;  /* [handles]: the ticket of the last dispatch, graphs apart */
+    bool pinned;         /* published.host, by us */
 };
+
+enum { EP_PAGE = 4096 };
 
 static int ep_cuda_refuse(const char *routine, const char *what, cudaError_t status)
 {
@@ -231,10 +234,10 @@ static void ep_device_close(struct shmemx_ep *ep)
         cudaStreamDestroy(kernels->stream);
     cudaFree(kernels->run.state);
     cudaFreeHost(ep->phase);
+    if (kernels->pinned)
+        cudaHostUnregister(kernels->published.host);
     if (kernels->published.host)
-        shmem_free(kernels->published.host);
-    if (kernels->published.kept)
-        shmem_free(kernels->published.kept);
+        shmemx_team_free(ep->team, kernels->published.host);
     free(kernels->launched);
     free(kernels);
     ep->kernels = NULL;
@@ -242,15 +245,24 @@ static void ep_device_close(struct shmemx_ep *ep)
     ep->phase = NULL;
 }
 
+/* The library lets kernels reach the heap as far as all PEs have memory of it; not that of teams. */
 static int ep_make_published(const struct shmemx_ep *ep, struct ep_kernels *kernels)
 {
-    size_t handles = (size_t)ep->shape.handles;
+    size_t words = ep_align((size_t)ep->shape.handles * sizeof(uint64_t), EP_ALIGN);
+    size_t bytes = ep_align(words + (size_t)ep->shape.handles * ep_published_bytes(&ep->shape), EP_PAGE);
+    cudaError_t status = cudaSuccess;
 
-    kernels->published.host = (uint64_t *)shmem_calloc(handles, sizeof(uint64_t));
-    kernels->published.kept = (char *)shmem_calloc(handles, ep_published_bytes(&ep->shape));
-    if (!kernels->published.host || !kernels->published.kept)
+    kernels->published.host = (uint64_t *)shmemx_team_malloc(ep->team, bytes);
+    if (!kernels->published.host)
         return ep_refuse("shmemx_ep_create", "no room in the host's heap: raise SHMEM_SYMMETRIC_SIZE");
-    return 0;
+    memset(kernels->published.host, 0, bytes);
+    kernels->published.kept = (char *)kernels->published.host + words;
+    if (ep->shape.n < shmem_n_pes())
+        status = cudaHostRegister(kernels->published.host, bytes, cudaHostRegisterMapped | cudaHostRegisterPortable);
+    kernels->pinned = !status && ep->shape.n < shmem_n_pes();
+    if (status == cudaErrorHostMemoryAlreadyRegistered)
+        status = cudaSuccess;
+    return status ? ep_cuda_refuse("shmemx_ep_create", "host memory that kernels write", status) : 0;
 }
 
 /* Collective, for memory of the host's heap. What it has made when it fails, close frees. */
