@@ -111,7 +111,9 @@ def _framework(like: Any, call: str) -> Optional[str]:
     return name
 
 
-def _make(call: str, shape: Shape, dtype: Any, like: Any, device: str, zeroed: bool) -> Any:
+def _make(
+    call: str, shape: Shape, dtype: Any, like: Any, device: str, zeroed: bool, team: Any = None
+) -> Any:
     job.need(call)
     extents, kind, framework = _as_shape(shape, call), type_of(dtype, call), _framework(like, call)
     if device not in ("host", "gpu"):
@@ -129,8 +131,8 @@ def _make(call: str, shape: Shape, dtype: Any, like: Any, device: str, zeroed: b
     nbytes = kind.size
     for extent in extents:
         nbytes *= extent
-    address = allocate(call, max(nbytes, 1), gpu, zeroed)
-    memory = Memory(address, nbytes, extents, kind, _current_gpu() if gpu else None, True)
+    address = allocate(call, max(nbytes, 1), gpu, zeroed, team)
+    memory = Memory(address, nbytes, extents, kind, _current_gpu() if gpu else None, team is None)
     return _MAKERS[framework](memory, call)
 
 
@@ -148,6 +150,11 @@ def empty(shape: Shape, dtype: Any = "float32", like: Any = "numpy", device: str
     shmemx_free_later. Raises WarpshmemError on all PEs where it does not fit.
     """
     return _make("empty", shape, dtype, like, device, False)
+
+
+def empty_of(team: Any, shape: Shape, dtype: Any, like: Any, device: str) -> Any:
+    """Return an array in memory of a team: Team.empty."""
+    return _make("Team.empty", shape, dtype, like, device, False, team)
 
 
 def zeros(shape: Shape, dtype: Any = "float32", like: Any = "numpy", device: str = "host") -> Any:

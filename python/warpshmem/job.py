@@ -13,7 +13,7 @@ from .errors import WarpshmemError, check, refuse
 
 THREAD_LEVELS = {"single": 0, "funneled": 1, "serialized": 2, "multiple": 3}
 WITH_UNIQUEID = 1
-MAY_EXIT = 4
+MAY_EXIT, ATTACH_GPU = 4, 8
 UNIQUE_ID_BYTES = 128
 MOST_PES = 2**31 - 1  # of an int of C
 
@@ -200,6 +200,7 @@ def init(
     device: Any = None,
     thread_level: Union[int, str] = "multiple",
     may_exit: bool = False,
+    attach_gpu: bool = False,
 ) -> None:
     """Start the library: this process becomes a PE. Collective over all PEs. Section 9.1.1,
     shmemx_init_attr.
@@ -219,6 +220,8 @@ def init(
     run destructors.
     may_exit: for libraries that start the job for a program, which then ends with status 0 and
     without finalize as a matter of course: no line warns of it.
+    attach_gpu: do it now, not in the first call that allocates memory of the GPU: teams of a part
+    of the PEs may allocate such memory from then on. Alike on all PEs.
 
     Each call needs a finalize of its own. Raises ArgumentError; WarpshmemError with the library's
     line.
@@ -236,6 +239,7 @@ def init(
     try:
         attributes = _attributes(rank, n_pes, uid, store)
         flags = (WITH_UNIQUEID if attributes else 0) | (MAY_EXIT if may_exit else 0)
+        flags |= ATTACH_GPU if attach_gpu else 0
         attributes = attributes or _Attributes(version=1)
         attributes.thread_level, attributes.cuda_device = level, gpu
         interrupt.start()

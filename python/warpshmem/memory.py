@@ -95,12 +95,14 @@ class Memory:
         )
 
 
-def allocate(call: str, nbytes: int, gpu: bool, zeroed: bool) -> int:
-    """Allocate symmetric memory and return its address. Collective; WarpshmemError on all PEs where
-    it does not fit."""
+def allocate(call: str, nbytes: int, gpu: bool, zeroed: bool, team: Optional[int] = None) -> int:
+    """Allocate symmetric memory, of the team of a handle alone, and return its address. Collective;
+    WarpshmemError on all PEs where it does not fit."""
     _lib.hold_errors()
     core = _lib.core()
-    if zeroed:
+    if team is not None:
+        address = (core.shmemx_team_malloc_device if gpu else core.shmemx_team_malloc)(team, nbytes)
+    elif zeroed:
         address = (core.shmemx_calloc_device if gpu else core.shmem_calloc)(1, nbytes)
     else:
         address = (core.shmemx_malloc_device if gpu else core.shmem_malloc)(nbytes)

@@ -135,6 +135,44 @@ class Team:
 
         return team_of(group)
 
+    @staticmethod
+    def by_id(team_id: int, n_pes: int, my_pe: int) -> "Team":
+        """Create a team of PEs that know nothing of each other but an id, each with its number in
+        it. Collective over these alone. id: of make_id at one of them. shmemx_team_init."""
+        job.need("Team.by_id")
+        made = ctypes.c_void_p()
+        check(
+            _lib.core().shmemx_team_init(team_id, n_pes, my_pe, None, 0, ctypes.byref(made)),
+            "Team.by_id(n_pes=%r, my_pe=%r)" % (n_pes, my_pe),
+        )
+        return Team(made.value or 0, job.state.world)
+
+    @staticmethod
+    def make_id() -> int:
+        """Make an id for one team, of which this PE is a member. Local. shmemx_team_get_id."""
+        job.need("Team.make_id")
+        made = ctypes.c_uint64()
+        check(_lib.core().shmemx_team_get_id(ctypes.byref(made)), "Team.make_id")
+        return made.value
+
+    def empty(
+        self, shape: Any, dtype: Any = "float32", like: Any = "numpy", device: str = "host"
+    ) -> Any:
+        """Return an array in symmetric memory of the team's members alone, as warpshmem.empty.
+        Collective over the team, with equal arguments. It is there until free.
+        shmemx_team_malloc, shmemx_team_malloc_device."""
+        from .arrays import empty_of
+
+        return empty_of(self._member("Team.empty"), shape, dtype, like, device)
+
+    def free(self, array: Any) -> None:
+        """Give back what empty returned: no array over it is used any more. Collective over the
+        team. shmemx_team_free."""
+        from .memory import view
+
+        seen = view(array, "Team.free", "array")
+        _lib.core().shmemx_team_free(self._member("Team.free"), seen.address)
+
     def sync(self, stream: Any = None) -> None:
         """Wait until all members have come. Collective over the team. Section 9.10.3."""
         from .collectives import team_sync

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all PEs must know before a call: numbers of each, gathered on the host."""
+"""What all ranks must know before a call: numbers of each, gathered on the host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEAM_WORLD = 1
 
 
 class Agreement:
-    """Gathers equally many numbers from all PEs, in the order of `team`, of all PEs.
+    """Gathers equally many numbers from all PEs of `team` (None: all), in its order.
 
     Two images in symmetric memory come in turn: who writes one again has been told by everybody, in
     the gather between, that it has read it.
@@ -27,12 +27,13 @@ class Agreement:
         self.turn = 0
         core = _lib.core()
         self._malloc, self._free, self._collect = (
-            core.shmem_malloc,
-            core.shmem_free,
+            core.shmemx_team_malloc,
+            core.shmemx_team_free,
             core.shmem_fcollectmem,
         )
-        self._malloc.restype, self._malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-        self._free.restype, self._free.argtypes = None, [ctypes.c_void_p]
+        self._malloc.restype = ctypes.c_void_p
+        self._malloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+        self._free.restype, self._free.argtypes = None, [ctypes.c_void_p, ctypes.c_void_p]
         self._collect.restype = ctypes.c_int
         self._collect.argtypes = [
             ctypes.c_void_p,
@@ -43,7 +44,7 @@ class Agreement:
 
     def _grow(self, words: int) -> None:
         self.close()
-        self.memory = self._malloc(2 * (self.n + 1) * words * 8) or 0
+        self.memory = self._malloc(self.team, 2 * (self.n + 1) * words * 8) or 0
         if not self.memory:
             raise warpshmem.WarpshmemError(
                 "deep_ep: no symmetric memory for %d bytes; raise "
@@ -52,8 +53,8 @@ class Agreement:
         self.words = words
 
     def gather(self, numbers: Sequence[int]) -> List[List[int]]:
-        """Return the numbers (unsigned, 64 bits) of each PE. Collective; equally many on all
-        PEs."""
+        """Return the numbers (unsigned, 64 bits) of each PE. Collective over the
+        team; equally many on all."""
         count = len(numbers)
         if count > self.words:
             self._grow(max(64, 2 * count))
@@ -71,5 +72,5 @@ class Agreement:
     def close(self) -> None:
         """Give the memory back. Collective."""
         if self.memory:
-            self._free(self.memory)
+            self._free(self.team, self.memory)
         self.memory = self.words = 0

@@ -11,7 +11,7 @@ import torch
 import warpshmem
 from warpshmem import ep
 
-from . import _domains, _elastic, _elastic_checks as checks, _singly, _start, _topk
+from . import _elastic, _elastic_checks as checks, _singly, _start, _topk
 from ._elastic_refused import Refused
 from ._expand import pair
 from ._pool import FIRST_HANDLES
@@ -100,10 +100,10 @@ class Base(Redundant, Refused):
         """
         call = "EPBuffer.get_buffer_size_hint"
         checks.shape(call, num_max_tokens_per_rank, hidden, num_topk)
-        n = _start.size_of(group, call)
+        n, (_, near) = _start.size_of(group, call)
         if not num_max_tokens_per_rank or not hidden:
             return 0
-        near, topk = _domains.domains(n)[1], max(num_topk, _topk.LEAST)
+        topk = max(num_topk, _topk.LEAST)
         tokens = min(num_max_tokens_per_rank, _singly.MOST)
         main = dict(
             mode=ep.HIGH_THROUGHPUT,

@@ -45,7 +45,7 @@ class Calls:
         self.buffer, self.normal, self.several = buffer, buffer._normal, several
         self.rank, self.size = buffer.rank, buffer.group_size
         self.singly = _singly.Singly(buffer)
-        self.physical = _domains.domains(self.size)
+        self.physical = _domains.domains(self.size, buffer.team, buffer.agreement)
         self.logical = self.physical if hybrid else (1, self.size)
 
     def close(self) -> None:

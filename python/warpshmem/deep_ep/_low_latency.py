@@ -50,7 +50,7 @@ class Entry:
         self.ranges = (one.local_experts, one.n_pes)
         self.rows = self.lead + (fields["hidden"],)
         self.plans: Dict[bool, _low_plans.Plans] = {}  # by whether scales are packed
-        self.shown = _signals.Shown()
+        self.shown = _signals.Shown(team)
         self.dispatch = ep.DispatchByExpert(version=ep.CALL_VERSION)
         self.combine = ep.Combine(version=ep.CALL_VERSION)
 
@@ -76,7 +76,8 @@ class Entry:
             stream.wait_stream(last)
 
     def close(self) -> None:
-        self.buffers, self.shown = {}, _signals.Shown()
+        self.buffers = {}
+        self.shown.close()
         for plans in self.plans.values():
             plans.close()
         self.instance.close()
@@ -385,7 +386,7 @@ class LowLatency:
         self.check(handle)
         entry = handle.entry
         _low_checks.combine(x, topk_idx, weights, handle, out)
-        signals = _signals.asked(overlap or {}, x)
+        signals = _signals.asked(overlap or {}, x, self.buffer.team)
         _low_checks.waits("combine", waits, x, self.buffer.group_size)
         if waits is not None and not hook and x.is_cuda:
             raise not_offered(

@@ -35,14 +35,16 @@ class Shown:
     """The words of a call in symmetric memory, which the library waits on: while the call is made a
     thread shows there what becomes of the program's."""
 
-    def __init__(self) -> None:
+    def __init__(self, team: Optional[warpshmem.Team]) -> None:
+        self.team = warpshmem.TEAM_WORLD if team is None else team
         self.memory: Optional[torch.Tensor] = None
 
     def begin(self, signals: Signals, most: int) -> int:
         """Return the address of the words. most: of any call, one for each row; the first call is
-        collective over all PEs."""
+        collective over the group."""
         if self.memory is None:
-            self.memory = warpshmem.zeros(most, "int32", like="torch")
+            self.memory = self.team.empty(most, "int32", like="torch")
+            self.memory.zero_()
         self.copy = self.memory[: len(signals.words)]
         self.words = signals.words.view(torch.int32)
         self.copy.copy_(self.words)
@@ -55,6 +57,12 @@ class Shown:
         """The call has been made."""
         self.ended.set()
         self.thread.join()
+
+    def close(self) -> None:
+        """Give the memory back. Collective over the group."""
+        if self.memory is not None:
+            self.team.free(self.memory)
+        self.memory = None
 
     def _show(self) -> None:
         while not self.ended.is_set():
@@ -69,7 +77,9 @@ def known(given: Dict[str, Any]) -> None:
             raise TypeError("deep_ep.%s: there is no argument %s" % (CALL, name))
 
 
-def asked(given: Dict[str, Any], x: torch.Tensor) -> Optional[Signals]:
+def asked(
+    given: Dict[str, Any], x: torch.Tensor, team: Optional[warpshmem.Team] = None
+) -> Optional[Signals]:
     """Return what arguments of single-batch overlap ask for; None: nothing. x: [experts here, rows,
     hidden].
 
@@ -88,7 +98,7 @@ def asked(given: Dict[str, Any], x: torch.Tensor) -> Optional[Signals]:
     else:
         name, words = "comp_signal", given["comp_signal"]
         rows, value = _number(given, "block_m", BLOCK), _number(given, "threshold", None)
-    _offered(name, x)
+    _offered(name, x, warpshmem.TEAM_WORLD if team is None else team)
     least = x.shape[0] * (-(-x.shape[1] // rows) if rows else 1)
     if not isinstance(words, torch.Tensor) or words.element_size() != 4 or words.dim() != 1:
         shown = getattr(words, "dtype", type(words).__name__)
@@ -108,10 +118,10 @@ def _number(given: Dict[str, Any], name: str, default: Optional[int]) -> int:
     return value
 
 
-def _offered(name: str, x: torch.Tensor) -> None:
+def _offered(name: str, x: torch.Tensor, team: warpshmem.Team) -> None:
     """Refuse signals where rows cannot wait for them."""
     cure = "leave it out, and combine when all rows are there: with %s there is no single-batch overlap"
     if x.is_cuda:
         raise not_offered(CALL, name, "a tensor", cure % "tensors of a GPU")
-    if warpshmem.TEAM_SHARED.n_pes < warpshmem.n_pes():
+    if any(team.translate(at, warpshmem.TEAM_SHARED) is None for at in range(team.n_pes)):
         raise not_offered(CALL, name, "a tensor", cure % "ranks on several hosts")

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts warpshmem for a group, and ends it when its last Buffer was destroyed."""
+"""Starts warpshmem for a group, makes teams for others, and ends it when its last Buffer was
+destroyed."""
 
 from __future__ import annotations
 
+import secrets
 from typing import Any, List, NamedTuple, Optional, Tuple
 
 import torch
 import warpshmem
 
+from . import _domains
 from ._agree import Agreement
 
 RANKS_A_HOST = 8  # of the numbers that layouts and programs take for hosts
@@ -26,6 +29,7 @@ class _State:
 
     buffers = 0
     ours = False
+    job = ""  # the name of a job that was started for them
 
 
 def members(group: Any, comm: Any, call: str = "Buffer") -> Tuple[int, int]:
@@ -41,13 +45,15 @@ def members(group: Any, comm: Any, call: str = "Buffer") -> Tuple[int, int]:
 
 
 def start(group: Any, comm: Any, call: str = "Buffer") -> Started:
-    """Start warpshmem with the group's processes as its PEs, unless it has been started with just
-    these, in whatever order.
+    """Start warpshmem with the group's processes as its PEs, unless it has been started and these
+    are PEs of it: all, in whatever order, or a part of them.
 
-    Collective over the group. WarpshmemError where the job has other PEs.
+    Collective over the group. WarpshmemError on all of its ranks where one is no PE of the job that
+    another one is a PE of.
     """
     rank, size = members(group, comm, call)
-    if not warpshmem.initialized():
+    told = _told(group, comm, rank, size)
+    if not any(each.live for each in told):
         device = torch.cuda.current_device() if torch.cuda.is_available() else None
         warpshmem.init(
             rank=rank,
@@ -56,38 +62,62 @@ def start(group: Any, comm: Any, call: str = "Buffer") -> Started:
             device=device,
             thread_level="multiple",
             may_exit=True,  # a framework knows of no finalize
+            attach_gpu=device is not None,
         )
-        _State.ours, _State.buffers = True, 0
+        _State.ours, _State.buffers, _State.job = True, 0, told[0].name
         return Started(rank, size, None)
-    if warpshmem.n_pes() != size:
+    alone = next((at for at, each in enumerate(told) if not each.live), None)
+    if alone is None:
+        alone = next((at for at, each in enumerate(told) if each.job != told[0].job), None)
+    if alone is not None:
         raise warpshmem.WarpshmemError(
-            "deep_ep.%s: this process is rank %d of %d in the group, and PE %d of %d of "
-            "warpshmem; expert parallelism here is over all PEs: destroy the Buffers of the other "
-            "group first (all of them, on all of its ranks), or make the first Buffer of a "
-            "process with the group that is to exchange tokens"
-            % (call, rank, size, warpshmem.my_pe(), warpshmem.n_pes())
+            "deep_ep.%s: rank %d of %d in the group is no PE of the job that another rank is in; "
+            "destroy the Buffers of the other group first (all of them, on all of its ranks), or "
+            "make the first Buffer of a process with a group of all processes that are to exchange "
+            "tokens" % (call, alone, size)
         )
-    pes = _order(rank, size)
-    if pes == list(range(size)):
+    pes = [each.pe for each in told]
+    if pes == list(range(warpshmem.n_pes())):
         return Started(rank, size, None)
-    return Started(rank, size, warpshmem.TEAM_WORLD.create(pes))
+    return Started(rank, size, warpshmem.Team.by_id(told[0].team, size, rank))
 
 
-def size_of(group: Any, call: str) -> int:
-    """Start warpshmem for a group, as for a Buffer, and return its size. Collective over the
-    group."""
+class _Told(NamedTuple):
+    """What a rank tells the others of its group. live: it is PE `pe` of `job`. name: of the job
+    that may be started, and team: of the team that may be made, as rank 0 says."""
+
+    live: bool
+    pe: int
+    job: str
+    name: str
+    team: int
+
+
+def _told(group: Any, comm: Any, rank: int, size: int) -> List[_Told]:
+    """Ask all ranks of a group what they are."""
+    live = warpshmem.initialized()
+    team = warpshmem.Team.make_id() if live and not rank else 0
+    pe = warpshmem.my_pe() if live else -1
+    name = secrets.token_hex(8) if not rank else ""
+    mine = _Told(live, pe, _State.job if _State.ours else "", name, team)
+    found: List[Any] = [None] * size
+    if group is None or not isinstance(group, torch.distributed.ProcessGroup):
+        found = (comm if group is None else group).allgather(tuple(mine))
+    else:
+        torch.distributed.all_gather_object(found, tuple(mine), group)
+    return [_Told(*each) for each in found]
+
+
+def size_of(group: Any, call: str) -> Tuple[int, Tuple[int, int]]:
+    """Start warpshmem for a group, as for a Buffer, and return its size, and hosts and ranks of
+    each. Collective over the group."""
     found = start(group, None, call)
+    asked = Agreement(found.size, found.team)
+    hosts = _domains.domains(found.size, found.team, asked)
+    asked.close()
     if found.team is not None:
         found.team.destroy()
-    return found.size
-
-
-def _order(rank: int, size: int) -> List[int]:
-    """Return the PE of each rank. Collective over all PEs, which are the group's."""
-    asked = Agreement(size)
-    ranks = [numbers[0] for numbers in asked.gather([rank])]
-    asked.close()
-    return sorted(range(size), key=lambda pe: ranks[pe])
+    return found.size, hosts
 
 
 def made() -> None:
@@ -95,13 +125,20 @@ def made() -> None:
     _State.buffers += 1
 
 
-def ended(team: Optional[warpshmem.Team]) -> None:
-    """A Buffer was destroyed: after the last one the job ends that was started for them. Collective
-    over the group."""
+def ending(agreement: Agreement) -> bool:
+    """Return whether the Buffer that is about to be destroyed is the last one of all of its ranks.
+    Collective over the group."""
+    return not any(left for (left,) in agreement.gather([_State.buffers - 1]))
+
+
+def ended(team: Optional[warpshmem.Team], last: bool) -> None:
+    """A Buffer was destroyed: after the last one the job ends that was started for them, where all
+    of its PEs are the group's. Collective over the group."""
     _State.buffers -= 1
+    whole = team is None or team.n_pes == warpshmem.n_pes()
     if team is not None:
         team.destroy()
-    if not _State.buffers and _State.ours:
+    if last and whole and _State.ours:
         _State.ours = False
         warpshmem.finalize()
 

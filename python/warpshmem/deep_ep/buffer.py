@@ -77,8 +77,9 @@ class Buffer(Local, Refused):
         self.runtime.is_available = lambda: False  # type: ignore[method-assign]
         self._normal.close()
         self._low.close()
+        last = _start.ending(self.agreement)
         self.agreement.close()
-        _start.ended(self.team)
+        _start.ended(self.team, last)
 
     def _need(self, call: str) -> None:
         """Refuse calls of a Buffer that has been destroyed."""
