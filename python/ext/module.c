@@ -4,18 +4,19 @@
 
 #include <string.h>
 
-#define INTERFACE 1 /* of what _quick.py calls; it takes no other */
+#define INTERFACE 2 /* of what _quick.py calls; it takes no other */
 
 /* The routines that start() is given, by name. */
 #define ROUTINES(of)                                                                                        \
-    of(accessible, "shmem_addr_accessible") of(hold_errors, "shmemx_error_hold") of(put[0], "shmem_putmem") \
-        of(put[1], "shmem_putmem_nbi") of(get[0], "shmem_getmem") of(get[1], "shmem_getmem_nbi")            \
-            of(put_signal[0], "shmem_putmem_signal") of(put_signal[1], "shmem_putmem_signal_nbi")           \
-                of(signal_wait, "shmem_signal_wait_until") of(wait32, "shmem_int32_wait_until")             \
-                    of(wait64, "shmem_int64_wait_until") of(wait_u32, "shmem_uint32_wait_until")            \
-                        of(wait_u64, "shmem_uint64_wait_until") of(test32, "shmem_int32_test")              \
-                            of(test64, "shmem_int64_test") of(test_u32, "shmem_uint32_test")                \
-                                of(test_u64, "shmem_uint64_test")
+    of(accessible, "shmem_addr_accessible") of(hold_errors, "shmemx_error_hold")                            \
+        of(align_device, "shmemx_align_device") of(free_later, "shmemx_free_later")                         \
+            of(put[0], "shmem_putmem") of(put[1], "shmem_putmem_nbi") of(get[0], "shmem_getmem")            \
+                of(get[1], "shmem_getmem_nbi") of(put_signal[0], "shmem_putmem_signal")                     \
+                    of(put_signal[1], "shmem_putmem_signal_nbi") of(signal_wait, "shmem_signal_wait_until") \
+                        of(wait32, "shmem_int32_wait_until") of(wait64, "shmem_int64_wait_until")           \
+                            of(wait_u32, "shmem_uint32_wait_until") of(wait_u64, "shmem_uint64_wait_until") \
+                                of(test32, "shmem_int32_test") of(test64, "shmem_int64_test")               \
+                                    of(test_u32, "shmem_uint32_test") of(test_u64, "shmem_uint64_test")
 
 /* Look up the address of a routine and store it where its pointer is; false with an exception. */
 static bool find(PyObject *addresses, const char *name, void *pointer)
@@ -94,6 +95,7 @@ PyMODINIT_FUNC PyInit__calls(void)
         return NULL;
     if (wsh_py_look_begin() || PyModule_AddFunctions(module, wsh_py_look_methods) ||
         PyModule_AddFunctions(module, wsh_py_rma_methods) ||
+        PyModule_AddFunctions(module, wsh_py_rows_methods) ||
         PyModule_AddFunctions(module, wsh_py_wait_methods) || add_names(module)) {
         Py_DECREF(module);
         return NULL;

@@ -86,6 +86,8 @@ struct wsh_py_job {
     int me, n;
     int (*accessible)(const void *address, int pe);
     int (*hold_errors)(int hold);
+    void *(*align_device)(size_t alignment, size_t size);
+    void (*free_later)(void *memory);
     void (*put[2])(void *dest, const void *source, size_t bytes, int pe); /* by whether it is nbi */
     void (*get[2])(void *dest, const void *source, size_t bytes, int pe);
     void (*put_signal[2])(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
@@ -102,6 +104,12 @@ struct wsh_py_job {
 };
 extern struct wsh_py_job wsh_py_job;
 
+/* Of memory that torch divides; as cudaMalloc's, which it takes for granted. */
+#define WSH_PY_POOL_ALIGN 512
+
+void *warpshmem_pool_malloc(Py_ssize_t size, int device, void *stream);
+void warpshmem_pool_free(void *memory, Py_ssize_t size, int device, void *stream);
+
 /* Let lines about errors in this thread be those of exceptions; once a thread. */
 void wsh_py_hold_errors(void);
 
@@ -117,7 +125,7 @@ bool wsh_py_is_symmetric(const struct wsh_py_array *seen);
 /* Find the word of a signal; false where array or index are not plain. */
 bool wsh_py_signal(PyObject *array, PyObject *index, struct wsh_py_array *seen, uint64_t **word);
 
-extern PyMethodDef wsh_py_look_methods[], wsh_py_rma_methods[], wsh_py_wait_methods[];
+extern PyMethodDef wsh_py_look_methods[], wsh_py_rma_methods[], wsh_py_rows_methods[], wsh_py_wait_methods[];
 PyObject *wsh_py_plan_type(void); /* a new reference */
 
 #endif

@@ -166,3 +166,21 @@ PyMethodDef wsh_py_rma_methods[] = {{"put", WSH_PY_FAST(put), METH_FASTCALL, NUL
                                     {"get_nbi", WSH_PY_FAST(get_nbi), METH_FASTCALL, NULL},
                                     {"put_signal", WSH_PY_FAST(put_signal), METH_FASTCALL, NULL},
                                     {NULL, NULL, 0, NULL}};
+
+/* What torch's allocator of a pool calls, with sizes that are equal on all PEs: NULL is no memory. */
+__attribute__((visibility("default"))) void *warpshmem_pool_malloc(Py_ssize_t size, int device, void *stream)
+{
+    (void)device;
+    (void)stream;
+    return wsh_py_job.live && size > 0 ? wsh_py_job.align_device(WSH_PY_POOL_ALIGN, (size_t)size) : NULL;
+}
+
+__attribute__((visibility("default"))) void warpshmem_pool_free(void *memory, Py_ssize_t size, int device,
+                                                                void *stream)
+{
+    (void)size;
+    (void)device;
+    (void)stream;
+    if (wsh_py_job.live)
+        wsh_py_job.free_later(memory);
+}

@@ -20,7 +20,7 @@ from .errors import WarpshmemError
 
 NAME = "_calls"
 FILE = NAME + ".abi3.so"
-VERSION = 1  # of python/ext/module.c
+VERSION = 2  # of python/ext/module.c
 CHOICE = "WARPSHMEM_PYTHON_CALLS"
 _CURE = (
     "; install a wheel of warpshmem, or python3-dev and build again (%s=ctypes: no line)" % CHOICE

@@ -29,7 +29,7 @@ from deep_ep_job import Job, Skipped  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 
 import deep_ep  # noqa: E402
-from deep_ep import _low_plans  # noqa: E402
+from deep_ep import _expand, _low_plans, _topk  # noqa: E402
 from deep_ep.utils import event  # noqa: E402
 from warpshmem import _ep_arrays, _quick, ep  # noqa: E402
 
@@ -105,6 +105,38 @@ def test_results_of_five_calls(job: Job) -> None:
             for kept, before in held:
                 for now, then in zip(whole(kept), before):
                     assert torch.equal(now, then)
+
+
+def test_rows_alike(job: Job) -> None:
+    """Places of expanded rows and sums of them, and what choices are right: by the extension as by
+    operations of torch, bit for bit but for what is no number."""
+    if _quick.module is None or job.cuda:
+        raise Skipped("no extension module, or rows of a GPU")
+    made = torch.Generator().manual_seed(7 + job.rank)
+    for rows, k, local, alignment in ((0, 3, 4, 1), (1, 1, 1, 8), (37, 5, 6, 4), (200, 8, 8, 128)):
+        order = torch.rand(rows, max(k, local), generator=made).argsort(1)[:, :k].int()
+        chosen = torch.where(order < local, order, torch.full_like(order, -1)).contiguous()
+        counts = torch.bincount(chosen[chosen >= 0].long(), minlength=local).int()
+        all_of = int(_expand.aligned(counts, alignment).sum())
+        for expanded in (all_of, all_of + 9, max(all_of - 7, 0)):
+            x = torch.randn(expanded, 256, generator=made).bfloat16()
+            x.view(-1)[: 9 if x.numel() else 0] = float("nan")
+            found = []
+            for module in (_quick.module, None):
+                with mock.patch.object(_quick, "module", module):
+                    at = _expand.places(chosen, counts, alignment, expanded)
+                    total = _expand.fold(x, at.rows).float().nan_to_num(nan=-7.0)
+                    found.append(tuple(at) + (total,))
+            for one, two in zip(*found):
+                assert one.dtype == two.dtype and torch.equal(one, two)
+        for dtype in (torch.int64, torch.int32):
+            assert _topk.are_right(chosen.to(dtype), local)
+            for wrong in (-2, local):
+                bad = chosen.to(dtype)
+                bad[-1:, -1] = wrong
+                assert _topk.are_right(bad, local) == (not rows)
+            twice = torch.zeros((2, 2), dtype=dtype)
+            assert not _topk.are_right(twice, local)
 
 
 def test_they_go_by_plans(job: Job) -> None:

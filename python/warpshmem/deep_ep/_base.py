@@ -73,6 +73,7 @@ class Base(Redundant, Refused):
         self.scaleout_rank_idx = self.rank_idx // self.num_scaleup_ranks
         self.scaleup_rank_idx = self.rank_idx % self.num_scaleup_ranks
         self.num_allocated_qps = qps or QPS
+        self._sms = self._sms_of()
         self.nccl_comm_handle = None
         self.runtime: Any = self._inner.runtime
         self.num_bytes = num_bytes
@@ -142,6 +143,9 @@ class Base(Redundant, Refused):
         checks.whole(call, "num_topk", num_topk, 1)
         if num_scaleout_topk:
             raise wrong(call, "num_scaleout_topk", "is %r; leave it 0" % (num_scaleout_topk,))
+        return self._sms
+
+    def _sms_of(self) -> int:
         wanted = SMS if self.prefer_overlap_with_compute else SMS_ALONE
         if not torch.cuda.is_available():
             return wanted
@@ -248,7 +252,7 @@ class Base(Redundant, Refused):
             experts=experts,
             most=most,
             alignment=alignment,
-            sms=given["num_sms"] or self.get_theoretical_num_sms(experts, topk.shape[1]),
+            sms=given["num_sms"] or self._sms,
             handle=handle,
             copy=copy,
             sync=handle is None and given["do_cpu_sync"] in (None, True),

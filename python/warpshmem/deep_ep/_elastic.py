@@ -61,7 +61,7 @@ class Calls:
         handle, rows, scales, weights = call(ask, stream)
         if ask.stats is not None:
             ask.stats.add_(handle._counts)
-        held = (rows, scales, weights) + tuple(vars(handle).values())
+        held = (rows, scales, weights) + (tuple(vars(handle).values()) if stream else ())
         return lambda: self._results(ask, handle, rows, scales, weights), held
 
     def _new(self, ask: Ask, stream: Any) -> Tuple[EPHandle, Tensor, Any, Any]:
@@ -70,7 +70,7 @@ class Calls:
         assert topk_idx is not None
         numbers = _layout.layout(topk_idx, ask.experts, self.size)
         worst = 0 if ask.sync else self.size * ask.most
-        begun = self.normal.begin(x, scales, numbers, topk_idx, ask.weights, worst)
+        begun = self.normal.begin(x, scales, numbers, topk_idx, ask.weights, worst, checked=True)
         if worst:
             begun = begun._replace(columns=topk_idx.shape[1])
         inner = begun.handle
@@ -102,15 +102,13 @@ class Calls:
         elif not ask.sync:
             expanded = _expand.worst(rows, columns, local, ask.alignment)
         handle.num_expanded_tokens = expanded
-        ends = _expand.aligned(handle._counts, ask.alignment).cumsum(0, dtype=torch.int32)
-        handle.psum_num_recv_tokens_per_expert = ends
         if not ask.expand:
             return
         made = _expand.places(handle._chosen, handle._counts, ask.alignment, expanded)
-        handle.psum_num_recv_tokens_per_expert = made.ends
         handle.num_unaligned_recv_tokens_per_expert = handle._counts.clone()
         handle._places = made
         if ask.ids:
+            ends = _expand.aligned(handle._counts, ask.alignment).cumsum(0, dtype=torch.int32)
             handle.recv_expert_ids = self._ids(made, ends)
 
     @staticmethod
@@ -121,13 +119,12 @@ class Calls:
         return torch.where(made.sources >= 0, found, torch.full_like(found, -1))
 
     def _name(self, handle: EPHandle, got: ep.Received) -> None:
-        """Keep whose token each received row is, and set how many came from each source."""
-        out, inside = self.logical
+        """Keep whose token each received row is, and how many came from each source."""
         handle._sources, handle._tokens = got.sources, got.row_sources
-        come = got.sources[:, 1].view(out, inside).sum(0).cumsum(0)
-        handle.psum_num_recv_tokens_per_scaleup_rank = come.int()
-        if got.sources.is_cuda and torch.cuda.is_current_stream_capturing():
-            handle.metadata()  # of each replay
+        if got.sources.is_cuda:
+            handle.psums()  # on the stream of the call
+            if torch.cuda.is_current_stream_capturing():
+                handle.metadata()  # of each replay
 
     def _again(self, ask: Ask, stream: Any) -> Tuple[EPHandle, Tensor, Any, Any]:
         """A dispatch by the routing of a handle; with weights they travel anew."""

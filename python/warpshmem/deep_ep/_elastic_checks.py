@@ -106,6 +106,8 @@ def choices(call: str, topk: Any, x: torch.Tensor, count: int) -> None:
     if topk.dim() != 2 or topk.shape[0] != x.shape[0] or not 0 < topk.shape[1] <= TOPK_MOST:
         text = "has shape %s; it is [%d, top-k], top-k to %d"
         raise wrong(call, "topk_idx", text % (tuple(topk.shape), x.shape[0], TOPK_MOST))
+    if _topk.are_right(topk, count):
+        return
     _topk.check(call, topk, count)
     if not topk.is_cuda and topk.numel() and topk.shape[1] > 1:
         ordered = topk.sort(1)[0]

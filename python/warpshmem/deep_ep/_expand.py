@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Optional, Tuple
 
 import torch
+from warpshmem import _quick
 
 Tensor = torch.Tensor
 
@@ -37,6 +38,8 @@ def places(chosen: Tensor, counts: Tensor, alignment: int, expanded: int) -> Pla
     expanded: E; what has its place beyond is left out.
     """
     local, each = counts.shape[0], chosen.shape[1]
+    if not chosen.is_cuda and _quick.module is not None:
+        return _places(chosen.contiguous(), counts, alignment, expanded)
     flat = torch.where(chosen >= 0, chosen, torch.full_like(chosen, local)).flatten().long()
     first = aligned(counts, alignment).cumsum(0) - aligned(counts, alignment)
     first = torch.cat([first, first.new_full((1,), expanded)])
@@ -50,6 +53,17 @@ def places(chosen: Tensor, counts: Tensor, alignment: int, expanded: int) -> Pla
     sources[found] = torch.div(numbers, each, rounding_mode="floor")
     rows = torch.where(found < expanded, found, -1).int().view(chosen.shape)
     return Places(first[:local].int() + counts, rows, sources[:expanded])
+
+
+def _places(chosen: Tensor, counts: Tensor, alignment: int, expanded: int) -> Places:
+    """The same by the extension module."""
+    ends, rows = torch.empty_like(counts), torch.empty_like(chosen)
+    sources = torch.empty(expanded, dtype=torch.int64)
+    sizes = (*chosen.shape, counts.shape[0], alignment, expanded)
+    of = chosen.data_ptr(), counts.data_ptr()
+    to = ends.data_ptr(), rows.data_ptr(), sources.data_ptr()
+    _quick.module.places(*of, *sizes, *to)
+    return Places(ends, rows, sources)
 
 
 def expand(rows: Tensor, made: Places, zero: bool) -> Tensor:
@@ -98,6 +112,11 @@ def fold_choices(values: Tensor, rows: Tensor) -> Tensor:
 def fold(x: Tensor, rows: Tensor) -> Tensor:
     """Return [R, hidden] bfloat16: the expanded rows of each received one, added in FP32 in the
     order of the choices and rounded once."""
+    if not x.is_cuda and _quick.module is not None:
+        x, rows, made = x.contiguous(), rows.contiguous(), x.new_empty((len(rows), x.shape[1]))
+        where = made.data_ptr(), x.data_ptr(), rows.data_ptr()
+        _quick.module.fold(*where, *rows.shape, x.shape[1])
+        return made
     if not x.is_cuda and rows.numel():  # in one pass, which is many times as fast on the CPU
         wide = torch.zeros((x.shape[0] + 1, x.shape[1]), dtype=torch.float32)
         wide[:-1] = x

@@ -4,11 +4,11 @@ dispatches of its routing."""
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 
 import torch
 
-from ._expand import Places
+from ._expand import Places, aligned
 
 
 class EPHandle:
@@ -37,8 +37,6 @@ class EPHandle:
     num_recv_tokens: int
     num_expanded_tokens: int
     num_recv_tokens_per_expert_list: List[int]
-    psum_num_recv_tokens_per_scaleup_rank: torch.Tensor
-    psum_num_recv_tokens_per_expert: torch.Tensor
     num_unaligned_recv_tokens_per_expert: Optional[torch.Tensor] = None
     token_metadata_at_forward: Optional[torch.Tensor] = None
     channel_linked_list: Optional[torch.Tensor] = None
@@ -56,6 +54,30 @@ class EPHandle:
     _metadata: Optional[torch.Tensor] = None
     _shown: Optional[torch.Tensor] = None  # what a program has set in its place
     _slots: Optional[torch.Tensor] = None
+    _psums: Optional[Tuple[torch.Tensor, torch.Tensor]] = None
+
+    def psums(self) -> Tuple[torch.Tensor, torch.Tensor]:
+        """Return inclusive sums by scale-up rank and by expert; made when they are first asked
+        for."""
+        if self._psums is None:
+            out, inside = self._owner.logical
+            come = self._sources[:, 1].view(out, inside).sum(0).cumsum(0).int()
+            if self._places is not None:
+                self._psums = come, self._places.ends
+            else:
+                padded = aligned(self._counts, self.expert_alignment)
+                self._psums = come, padded.cumsum(0, dtype=torch.int32)
+        return self._psums
+
+    @property
+    def psum_num_recv_tokens_per_scaleup_rank(self) -> torch.Tensor:
+        """[ranks] int32."""
+        return self.psums()[0]
+
+    @property
+    def psum_num_recv_tokens_per_expert(self) -> torch.Tensor:
+        """[L] int32."""
+        return self.psums()[1]
 
     @property
     def recv_src_metadata(self) -> torch.Tensor:
