@@ -11,8 +11,11 @@
 
 put, get and barrier say to the compiler which arrays change: `barrier` names those that others
 write, which are read again after it. Symmetric arrays are inputs of a compiled function, not made
-within. all_reduce and all_to_all take any tensor and return a new one. Tensors of the CPU; each
-is also an operator torch.ops.warpshmem.NAME, whose team is the integer of Team.handle.
+within. all_reduce and all_to_all take any tensor and return a new one. Of tensors of a GPU they
+are on torch's current stream. Each is also an operator torch.ops.warpshmem.NAME, whose team is the
+integer of Team.handle.
+
+peer_pointers, Channels and mem_pool: symmetric memory for kernels of the program's own.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from . import collectives, job, rma
+from ._torch_memory import Channels, mem_pool, peer_pointers
 from .arrays import empty
 from .errors import WarpshmemError, refuse
 from .memory import symmetric
@@ -73,38 +77,46 @@ def all_to_all(x: Tensor, team: Team = TEAM_WORLD) -> Tensor:
 
 
 class _Scratch:
-    """Symmetric memory that all_reduce and all_to_all take their way through."""
+    """Symmetric memory that all_reduce and all_to_all take their way through, of the host and of
+    the GPU."""
 
     world: Optional[int] = None  # the job that it is of
-    memory: Tuple[Tensor, Tensor]
+    memory: Dict[str, Tuple[Tensor, Tensor]] = {}
 
 
-def prepare() -> None:
+def prepare(device: str = "host") -> None:
     """Allocate what all_reduce and all_to_all need, unless it is there. Collective over all PEs:
-    before the first call that is over fewer."""
+    before the first call that is over fewer. device: "host" or "gpu", where the tensors are."""
     job.need("torch.prepare")
     if _Scratch.world != job.state.world:
-        made = [empty(SCRATCH, "uint8", like="torch") for _ in range(2)]
-        _Scratch.memory, _Scratch.world = (made[0], made[1]), job.state.world
+        _Scratch.memory, _Scratch.world = {}, job.state.world
+    if device not in _Scratch.memory:
+        made = [empty(SCRATCH, "uint8", like="torch", device=device) for _ in range(2)]
+        _Scratch.memory[device] = made[0], made[1]
 
 
-def _scratch(call: str, team: Team) -> Tuple[Tensor, Tensor]:
+def _scratch(call: str, team: Team, device: str) -> Tuple[Tensor, Tensor]:
     if team.handle == TEAM_WORLD.handle:
-        prepare()
-    elif _Scratch.world != job.state.world:
-        cure = "call warpshmem.torch.prepare() on all PEs before"
+        prepare(device)
+    elif _Scratch.world != job.state.world or device not in _Scratch.memory:
+        cure = 'call warpshmem.torch.prepare("%s") on all PEs before' % device
         raise refuse("torch." + call, "team", team, cure)
-    return _Scratch.memory
+    return _Scratch.memory[device]
+
+
+def _stream(x: Tensor) -> Any:
+    return torch.cuda.current_stream(x.device) if x.is_cuda else None
 
 
 def _through(
-    call: str, of: Tensor, team: int, blocks: int, collective: Callable[[Any, Any, Team], None]
+    call: str, of: Tensor, team: int, blocks: int, collective: Callable[[Any, Any, Team, Any], None]
 ) -> Tensor:
     """Return [blocks, elements] as a collective of [blocks, some] at a time makes it.
 
     Members meet before each: their scratch is free then, whichever team had it last."""
     members = Team(team)
-    source, dest = _scratch(call, members)
+    source, dest = _scratch(call, members, "gpu" if of.is_cuda else "host")
+    stream = _stream(of)
     made, each = torch.empty_like(of), SCRATCH // of.element_size() // blocks
     if not each:
         raise refuse("torch." + call, "team", members, "it has more PEs than there is room for")
@@ -113,8 +125,8 @@ def _through(
         count = part.numel()
         one, two = (memory.view(of.dtype)[:count] for memory in (source, dest))
         one.view(part.shape).copy_(part)
-        members.sync()
-        collective(two, one, members)
+        members.sync(stream)
+        collective(two, one, members, stream)
         made[:, first : first + each] = two.view(part.shape)
     return made
 
@@ -123,17 +135,17 @@ def _through(
 
 
 def _put(dest: Tensor, source: Tensor, pe: int) -> None:
-    rma.put(dest, source, pe)
+    rma.put(dest, source, pe, stream=_stream(dest))
 
 
 def _get(dest: Tensor, source: Tensor, pe: int) -> None:
-    rma.get(dest, source, pe)
+    rma.get(dest, source, pe, stream=_stream(dest))
 
 
 def _barrier(arrays: List[Tensor], team: int) -> None:
     for array in arrays:
         symmetric(array, "torch.barrier", "arrays")
-    collectives.team_barrier(Team(team))
+    collectives.team_barrier(Team(team), _stream(arrays[0]) if arrays else None)
 
 
 def _all_reduce(x: Tensor, op: str, team: int) -> Tensor:
@@ -143,7 +155,9 @@ def _all_reduce(x: Tensor, op: str, team: int) -> Tensor:
         wide.reshape(1, -1),
         team,
         1,
-        lambda dest, source, members: collectives.reduce(dest, source, op, members),
+        lambda dest, source, members, stream: collectives.reduce(
+            dest, source, op, members, stream
+        ),
     )
     return found.view(x.shape).to(x.dtype)
 
@@ -154,7 +168,13 @@ def _all_to_all(x: Tensor, team: int) -> Tensor:
         cure = "its first dimension is a multiple of the team's %d PEs" % n
         raise refuse("torch.all_to_all", "x", tuple(x.shape), cure)
     plain = x.contiguous().view(-1).view(torch.uint8).view(n, -1)
-    found = _through("all_to_all", plain, team, n, collectives.alltoall)
+    found = _through(
+        "all_to_all",
+        plain,
+        team,
+        n,
+        lambda dest, source, members, stream: collectives.alltoall(dest, source, members, stream),
+    )
     return found.view(-1).view(x.dtype).view(x.shape)
 
 
@@ -175,21 +195,11 @@ def _alike(x: Tensor, *_: Any) -> Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
-def _not_here(name: str) -> Callable[..., Any]:
-    def refused(*_: Any) -> Any:
-        raise NotImplementedError(
-            "warpshmem.torch.%s: an array is memory of a GPU; use warpshmem's routine with stream="
-            % name
-        )
-
-    return refused
-
-
 _library = torch.library.Library("warpshmem", "DEF")
 for _name, _schema in _SCHEMAS.items():
     _library.define(_name + _schema)
     _library.impl(_name, _DOES[_name], "CPU")
-    _library.impl(_name, _not_here(_name), "CUDA")
+    _library.impl(_name, _DOES[_name], "CUDA")
     _library.impl(_name, _alike if _schema.endswith("Tensor") else _nothing, "Meta")
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
 import sys
 from typing import Any, List
@@ -16,17 +18,34 @@ from deep_ep_job import Job, Skipped  # noqa: E402
 import warpshmem  # noqa: E402
 import warpshmem.torch as ops  # noqa: E402
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+zeros, arange, full, tensor = (
+    functools.partial(getattr(torch, name), device=DEVICE)
+    for name in ("zeros", "arange", "full", "tensor")
+)
+
 
 def started(job: Job) -> None:
     """Let the job's processes be PEs, in the order of its ranks."""
     buffer_of(job)
+
+
+def place(job: Job) -> str:
+    """Where tensors are, as warpshmem says it."""
+    return "gpu" if job.cuda else "host"
+
+
+def meet(job: Job) -> None:
+    """Wait for all PEs, and for what this one has asked its GPU for."""
     if job.cuda:
-        raise Skipped("operators are there for tensors of the CPU")
+        torch.cuda.synchronize()
+    warpshmem.barrier_all()
 
 
 def own(job: Job, rank: int, count: int, dtype: Any = torch.float32) -> torch.Tensor:
-    made = torch.Generator().manual_seed(rank)
-    return torch.randint(-50, 50, (count,), generator=made).to(dtype)
+    made = torch.Generator("cpu").manual_seed(rank)
+    found = torch.randint(-50, 50, (count,), generator=made, device="cpu")
+    return found.to(job.device, dtype)
 
 
 def shift(box: torch.Tensor, back: torch.Tensor, x: torch.Tensor, right: int) -> torch.Tensor:
@@ -41,7 +60,7 @@ def shift(box: torch.Tensor, back: torch.Tensor, x: torch.Tensor, right: int) ->
 
 def wanted(job: Job, count: int) -> torch.Tensor:
     parts = [own(job, rank, count) for rank in range(job.n)]
-    total = torch.zeros(count)
+    total = zeros(count)
     for rank in range(job.n):
         total += 2 * parts[rank - 1] + 1 + 2 * parts[rank]
     each = count // job.n
@@ -49,13 +68,14 @@ def wanted(job: Job, count: int) -> torch.Tensor:
 
 
 def shifted(job: Job, call: Any, count: int) -> None:
-    box, back = warpshmem.zeros(count, "float32", like="torch"), torch.zeros(count)
+    box = warpshmem.zeros(count, "float32", like="torch", device=place(job))
+    back = zeros(count)
     x = own(job, job.rank, count)
     for _ in range(2):
         same(call(box, back, x, (job.rank + 1) % job.n), wanted(job, count))
         same(back, 2 * x)
         same(box, 2 * own(job, (job.rank - 1) % job.n, count))
-        warpshmem.barrier_all()
+        meet(job)
 
 
 def test_torch_values(job: Job) -> None:
@@ -68,14 +88,14 @@ def test_torch_values(job: Job) -> None:
             found = ops.all_reduce(own(job, job.rank, 6, dtype).view(2, 3), op)
             same(found, combine(parts, 0).to(dtype).view(2, 3))
     many = (ops.SCRATCH // 8 + 5) // job.n * job.n * 2
-    x = torch.arange(many, dtype=torch.float64)
+    x = arange(many, dtype=torch.float64)
     same(ops.all_reduce(x.view(2, -1), "sum"), (x * job.n).view(2, -1))
     found = ops.all_to_all((x + job.rank).view(job.n, -1))
     block = x.view(job.n, -1)[job.rank]
     same(found, torch.stack([block + rank for rank in range(job.n)]))
-    strided = torch.arange(4.0 * job.n).view(2, -1).t()
+    strided = arange(4.0 * job.n).view(2, -1).t()
     same(ops.all_reduce(strided), strided * job.n)
-    assert ops.all_reduce(torch.zeros(0, 3)).shape == (0, 3)
+    assert ops.all_reduce(zeros(0, 3)).shape == (0, 3)
 
 
 def test_torch_compile(job: Job) -> None:
@@ -101,7 +121,7 @@ def test_torch_compile(job: Job) -> None:
 def test_torch_teams(job: Job) -> None:
     """Teams of groups, in their order; a PE in none; what is wrong is refused on all PEs."""
     started(job)
-    ops.prepare()
+    ops.prepare(place(job))
     n = job.n
     ranks = list(range(n))
     for sides in ([ranks], [[pe] for pe in ranks], [ranks[: n // 2], ranks[n // 2 :]]):
@@ -110,10 +130,10 @@ def test_torch_teams(job: Job) -> None:
         team = warpshmem.Team.from_group(groups[at])
         assert (team.n_pes, team.my_pe) == (len(sides[at]), sides[at].index(job.rank))
         assert team.translate(0, warpshmem.TEAM_WORLD) == sides[at][0]
-        total = ops.all_reduce(torch.tensor([job.rank + 1]), "sum", team)
+        total = ops.all_reduce(tensor([job.rank + 1]), "sum", team)
         assert int(total) == sum(pe + 1 for pe in sides[at])
-        x = torch.arange(len(sides[at])) + 10 * job.rank
-        same(ops.all_to_all(x, team), torch.tensor([10 * pe + team.my_pe for pe in sides[at]]))
+        x = arange(len(sides[at])) + 10 * job.rank
+        same(ops.all_to_all(x, team), tensor([10 * pe + team.my_pe for pe in sides[at]]))
         team.destroy()
     if n > 1:
         group = torch.distributed.new_group(list(range(n - 1)))
@@ -128,9 +148,81 @@ def test_torch_teams(job: Job) -> None:
 
 def test_torch_wrong(job: Job) -> None:
     started(job)
-    plain = torch.zeros(4)
+    plain = zeros(4)
     refused(lambda: ops.put(plain, plain, 0), "dest", "symmetric")
     refused(lambda: ops.barrier(plain), "arrays", "symmetric")
     refused(lambda: ops.all_reduce(plain, "mean"), "op", "mean")
-    refused(lambda: ops.all_to_all(torch.zeros(job.n + 1) if job.n > 1 else torch.zeros(())), "x")
+    refused(lambda: ops.all_to_all(zeros(job.n + 1) if job.n > 1 else zeros(())), "x")
     refused(lambda: warpshmem.Team.from_group("a"), "Team.from_group: group", "torch.distributed")
+
+
+def test_torch_pointers(job: Job) -> None:
+    """Addresses of copies, of all PEs and of a team's members."""
+    started(job)
+    box = warpshmem.empty(4, "int32", like="torch", device=place(job))
+    box.fill_(job.rank)
+    meet(job)
+    found = ops.peer_pointers(box)
+    assert found.dtype == torch.int64 and found.device == box.device
+    assert int(found[job.rank]) == box.data_ptr() and len(found) == job.n
+    assert job.hosts > 1 or all(found.tolist())
+    for rank, address in enumerate(found.tolist()):
+        if address and not job.cuda:
+            assert ctypes.c_int32.from_address(address + 12).value == rank
+    team = warpshmem.TEAM_WORLD.create([job.n - 1, 0][: min(job.n, 2)])
+    if team.is_member:
+        same(ops.peer_pointers(box, team), found[[job.n - 1, 0][: min(job.n, 2)]])
+    team.destroy()
+    meet(job)
+    refused(lambda: ops.peer_pointers(zeros(4)), "tensor", "symmetric")
+
+
+def test_torch_channels(job: Job) -> None:
+    """Each wait takes one signal of its sender and channel; other channels stay apart."""
+    started(job)
+    stream = torch.cuda.current_stream() if job.cuda else None
+    left, right = (job.rank - 1) % job.n, (job.rank + 1) % job.n
+    box = warpshmem.zeros((3, 4, 1000), "float32", like="torch", device=place(job))
+    channels = ops.Channels(3, device=place(job))
+    for turn in range(4):
+        for channel in range(3):
+            values = full((1000,), 100.0 * turn + 10 * channel + job.rank)
+            channels.put_signal(box[channel, turn], values, right, channel, stream)
+            if job.cuda:
+                torch.cuda.synchronize()
+    for channel in (2, 0, 1):
+        for turn in range(4):
+            channels.wait(left, channel, stream)
+            wanted = full((1000,), 100.0 * turn + 10 * channel + left)
+            same(box[channel, turn], wanted)
+    refused(lambda: channels.wait(left, 3), "channel", "0 to 2")
+    refused(lambda: channels.wait(job.n), "member")
+    refused(lambda: ops.Channels(0), "number")
+    meet(job)
+    channels.close()
+
+
+def test_torch_pool(job: Job) -> None:
+    """Tensors that torch allocates are symmetric; other PEs reach them."""
+    started(job)
+    if not job.cuda:
+        refused(ops.mem_pool, "no GPU", "warpshmem.empty")
+        raise Skipped("no GPU")
+    if not hasattr(torch.cuda, "MemPool"):
+        raise Skipped("torch %s has no MemPool" % torch.__version__)
+    pool, right = ops.mem_pool(), (job.rank + 1) % job.n
+    for _ in range(2):
+        with torch.cuda.use_mem_pool(pool):
+            box = zeros(3 << 20)
+            small = zeros(5)
+        assert warpshmem.is_symmetric(box) and warpshmem.is_symmetric(small)
+        assert not warpshmem.is_symmetric(zeros(5))
+        meet(job)
+        ops.put(box, full((3 << 20,), float(job.rank)), right)
+        ops.barrier(box)
+        same(box, full((3 << 20,), float((job.rank - 1) % job.n)))
+        assert all(ops.peer_pointers(box).tolist()) or job.hosts > 1
+        meet(job)
+        del box, small
+    del pool
+    meet(job)
