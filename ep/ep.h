@@ -26,13 +26,18 @@ struct ep_state {
 #ifdef EP_CLOCKS
     uint64_t clocks[16];
 #endif
-    /* Since create: [n] parts received of each far origin, then [far] result parts sent to each far peer */
+    /*
+     * Since create: [n] parts received of each far origin, then [far] result parts sent to each far peer. ep/low: what
+     * each counter has come to, as the worker that watches has seen, then what is stored of each far peer's image
+     */
     uint64_t parts[];
 };
 
 EP_FN size_t ep_state_bytes(const struct ep_shape *shape)
 {
-    return sizeof(struct ep_state) + ((size_t)shape->n + shape->far) * sizeof(uint64_t);
+    size_t first = (size_t)(shape->pushes ? shape->counters : shape->n);
+
+    return sizeof(struct ep_state) + (first + (size_t)shape->far) * sizeof(uint64_t);
 }
 
 /* Counters that a call waits for: NAME, and what they say of the PE that is waited for. */
@@ -113,12 +118,6 @@ void ep_live_remove(const struct shmemx_ep *ep);
 
 /* Whether `ep` is such an instance; 0, or nonzero after a line that names the routine. */
 int ep_check_live(const char *routine, const struct shmemx_ep *ep);
-
-/*
- * Whether calls of low latency with far peers are those of ep/low: the host's are; kernels' are those of ep/steps. In
- * low latency without far peers all are.
- */
-bool ep_pushes_far(const shmemx_ep_config_t *config);
 
 /* Workers that share a call's rows on the host. */
 int ep_host_workers(void);

@@ -58,7 +58,7 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
     shape->blocks = config->blocks;
     shape->topk_shift = config->topk_bits == 64;
     shape->y_rows = (int64_t)(low ? shape->mine : 1) * shape->capacity;
-    shape->pushes = low && (!shape->far || ep_pushes_far(config));
+    shape->pushes = low;
     shape->exact = config->exact;
 }
 

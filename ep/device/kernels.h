@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of low latency among near PEs, as the host starts them; they are compiled apart (low.cu). */
+/* Kernels of low latency, as the host starts them; they are compiled apart (low.cu, low_far.cu). */
 #ifndef WSH_EP_DEVICE_KERNELS_H
 #define WSH_EP_DEVICE_KERNELS_H
 
@@ -8,7 +8,12 @@ extern "C" {
 #endif
 
 /* Their arguments are struct ep_run and the call. A call without halves does nothing. */
-extern const void *const ep_kernel_low_dispatch, *const ep_kernel_low_combine;
+struct ep_low_kernels {
+    const void *dispatch, *combine;
+};
+
+/* Among near PEs alone, and with far peers. */
+extern const struct ep_low_kernels ep_low_near_kernels, ep_low_far_kernels;
 
 #ifdef __cplusplus
 }

@@ -26,14 +26,18 @@ static int ep_cuda_refuse(const char *routine, const char *what, cudaError_t sta
     return ep_refuse(routine, "%s: %s", what, cudaGetErrorString(status));
 }
 
-static const void *ep_dispatch_kernel(const struct shmemx_ep *ep)
+static const void *ep_dispatch_kernel(const struct ep_shape *shape)
 {
-    return ep->shape.pushes ? ep_kernel_low_dispatch : (const void *)ep_kernel_dispatch;
+    if (!shape->pushes)
+        return (const void *)ep_kernel_dispatch;
+    return shape->far ? ep_low_far_kernels.dispatch : ep_low_near_kernels.dispatch;
 }
 
-static const void *ep_combine_kernel(const struct shmemx_ep *ep)
+static const void *ep_combine_kernel(const struct ep_shape *shape)
 {
-    return ep->shape.pushes ? ep_kernel_low_combine : (const void *)ep_kernel_combine;
+    if (!shape->pushes)
+        return (const void *)ep_kernel_combine;
+    return shape->far ? ep_low_far_kernels.combine : ep_low_near_kernels.combine;
 }
 
 static int ep_shared_refuse(size_t bytes)
@@ -62,7 +66,7 @@ static cudaError_t ep_shared_allow(const void *kernel, size_t bytes)
  */
 static int ep_grid_most(const struct shmemx_ep *ep, int *most)
 {
-    const void *const kernels[] = {ep_dispatch_kernel(ep), ep_combine_kernel(ep)};
+    const void *const kernels[] = {ep_dispatch_kernel(&ep->shape), ep_combine_kernel(&ep->shape)};
     size_t shared = ep->shape.group;
     int fits = 0;
 
@@ -198,16 +202,14 @@ static cudaError_t ep_start_dispatch(struct ep_kernels *kernels, const shmemx_ep
     run->ticket = 0;
     if ((call->halves & SHMEMX_EP_RECEIVE) && !ep_is_captured(stream))
         run->ticket = published.ticket = ++kernels->launched[call->handle];
-    return run->shape.pushes ? ep_start(ep_kernel_low_dispatch, kernels, stream, low)
-                             : ep_start((const void *)ep_kernel_dispatch, kernels, stream, args);
+    return ep_start(ep_dispatch_kernel(&run->shape), kernels, stream, run->shape.pushes ? low : args);
 }
 
 static cudaError_t ep_start_combine(struct ep_kernels *kernels, const shmemx_ep_combine_t *call, cudaStream_t stream)
 {
     void *args[] = {&kernels->run, (void *)call};
 
-    return ep_start(kernels->run.shape.pushes ? ep_kernel_low_combine : (const void *)ep_kernel_combine,
-                    kernels, stream, args);
+    return ep_start(ep_combine_kernel(&kernels->run.shape), kernels, stream, args);
 }
 
 /* Nothing is loaded, nor memory for a stack found, when kernels may be waiting. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels of low latency among near PEs: one a call, of both halves or of one. What differs from call to call lies in
- * the GPU's memory (ep_state), so that a captured launch may be replayed. */
+/*
+ * Kernels of low latency, among near PEs or (low_far.cu) with far peers: one a call, of both halves or of one. What
+ * differs from call to call lies in the GPU's memory (ep_state), so that a captured launch may be replayed.
+ */
 #include "ep/device/run.cuh" /* before the steps, which then take it for what they run on */
 
 #include "ep/device/kernels.h"
@@ -20,5 +22,8 @@ static __global__ void __launch_bounds__(EP_THREADS)
         ep_low_combine(&run, &call, call.halves);
 }
 
-const void *const ep_kernel_low_dispatch = (const void *)dispatch;
-const void *const ep_kernel_low_combine = (const void *)combine;
+#ifdef EP_LOW_FAR
+const struct ep_low_kernels ep_low_far_kernels = {(const void *)dispatch, (const void *)combine};
+#else
+const struct ep_low_kernels ep_low_near_kernels = {(const void *)dispatch, (const void *)combine};
+#endif

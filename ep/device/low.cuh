@@ -20,19 +20,22 @@ static __device__ uint64_t wsh_ptx_nanoseconds() { return 0; }
 
 typedef uint64_t *ep_raised_fn(const struct ep_run *run, const void *arg, int k);
 typedef const uint64_t *ep_flag_fn(const struct ep_run *run, const void *arg, int k, int *near);
+typedef uint64_t *ep_counted_fn(const struct ep_run *run, const void *arg, int k, uint64_t *total);
 typedef int ep_group_fn(const struct ep_run *run, const void *arg, int k);
 
-/* How many far peers the calls have: kernels' calls between hosts are those of ep/steps. */
+/* How many far peers the calls have. Kernels without have no code for them: they are compiled apart. */
+#ifdef EP_LOW_FAR
+EP_STEP int ep_low_far(const struct ep_run *run)
+{
+    return run->shape.far;
+}
+#else
 EP_STEP int ep_low_far(const struct ep_run *run)
 {
     (void)run;
     return 0;
 }
-
-/* So there are no far peers' counters either. */
-EP_STEP void ep_await_one(const struct ep_run *, int, int, int, uint64_t)
-{
-}
+#endif
 
 EP_STEP char *ep_near_base(const struct ep_run *run, int near)
 {
@@ -95,11 +98,25 @@ struct ep_low_wait {
     int phase, near;
 };
 
+#ifdef EP_LOW_FAR
+/* Whether the worker that watches has said whom it waits for: others wait for what follows from that. */
+EP_STEP bool ep_low_awaits_far(const struct ep_phase *at)
+{
+    int phase = *(const volatile int32_t *)&at->kind - 1;
+
+    return phase == EP_PHASE_PART || phase == EP_PHASE_RESULT || phase == EP_PHASE_WEIGHTS;
+}
+#endif
+
 /* For the report: of which near PE something is awaited, and after long a record for the host's hang reporter. */
 EP_LOOP void ep_low_note(struct ep_phase *at, const struct ep_state *state, struct ep_low_wait *wait)
 {
     bool dispatch = wait->phase < EP_PHASE_Y;
 
+#ifdef EP_LOW_FAR
+    if (ep_low_awaits_far(at))
+        return;
+#endif
     at->needs[wait->near] = 1;
     at->call = (int64_t)(dispatch ? state->received : state->combined) + 1;
     at->kind = 1 + wait->phase;
@@ -125,6 +142,10 @@ EP_STEP void ep_low_poll(const struct ep_run *run, struct ep_low_wait *wait, uns
 
 EP_STEP void ep_low_polled(const struct ep_run *run, const struct ep_low_wait *wait, unsigned polls)
 {
+#ifdef EP_LOW_FAR
+    if (polls >= EP_LOW_POLLS && ep_low_awaits_far(run->phase))
+        return;
+#endif
     if (polls >= EP_LOW_POLLS)
         run->phase->needs[wait->near] = 0;
 }
@@ -177,6 +198,7 @@ EP_STEP void ep_raise(const struct ep_run *run, int n, ep_raised_fn *flag, const
         wsh_ptx_signal_set(mine, number);
 }
 
+#include "ep/device/low_far.cuh"
 #include "ep/device/low_rows.cuh"
 
 #endif

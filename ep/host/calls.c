@@ -3,11 +3,6 @@
 #include "ep/low/calls.h"
 #include "ep/steps/combine.h"
 
-bool ep_pushes_far(const shmemx_ep_config_t *config)
-{
-    return !config->device;
-}
-
 int ep_host_workers(void)
 {
     return 1;

@@ -37,6 +37,7 @@ typedef uint64_t ep_value_fn(const struct ep_run *run, const void *arg, int i);
 typedef void *ep_to_fn(const struct ep_run *run, const void *arg, int k);
 typedef uint64_t *ep_raised_fn(const struct ep_run *run, const void *arg, int k);
 typedef const uint64_t *ep_flag_fn(const struct ep_run *run, const void *arg, int k, int *near);
+typedef uint64_t *ep_counted_fn(const struct ep_run *run, const void *arg, int k, uint64_t *total);
 typedef int ep_group_fn(const struct ep_run *run, const void *arg, int k);
 typedef struct ep_term ep_term_fn(const struct ep_run *run, const void *arg, int k);
 
@@ -64,6 +65,15 @@ enum { EP_LANES = 1 };
 #define ep_group_memory(run) ((run)->group)
 #define ep_is_first_group(run) 1
 #define ep_low_far(run) ((run)->shape.far)
+#define ep_groups(run) 1
+#define ep_group_of(run) 0
+#define ep_watching_group(run) 0
+#define ep_low_watches(run) 1
+#define ep_low_watch(run, phase, first, offset, step, value) ((void)0)
+#define ep_acquire(run) ((void)0)
+#define ep_meet(run) ((void)0)
+#define ep_lowest(bits) __builtin_ctzll(bits)
+#define ep_tally(run, number, more) (void)(*(number) += (uint64_t)(more))
 #define ep_near_base(run, near) ((run)->near_arena[near])
 #define ep_low_last(run) 1
 #define ep_low_publish(run, handle) ((void)(run), (void)(handle))
@@ -106,6 +116,22 @@ EP_STEP void ep_raise(const struct ep_run *run, int n, ep_raised_fn *flag, const
         if (at)
             __atomic_store_n(at, number, __ATOMIC_RELEASE);
     }
+}
+
+/* One more of what each k has; a bit for each whose number is total by that: it begins with 0 again. */
+EP_STEP uint32_t ep_count_up(const struct ep_run *run, int n, ep_counted_fn *counted, const void *arg)
+{
+    uint32_t whole = 0;
+
+    for (int k = 0; k < n; k++) {
+        uint64_t total, *number = counted(run, arg, k, &total);
+
+        if (!number || ++*number < total)
+            continue;
+        *number = 0;
+        whole |= 1u << k;
+    }
+    return whole;
 }
 
 void ep_await(const struct ep_run *run, int phase, int first, int count, ep_value_fn *value, const void *arg);

@@ -9,7 +9,7 @@
 
 #include "ep/low/results.h"
 
-/* Weights that the combine is given, to all far peers, for the rows that they add up. */
+/* Weights that the combine is given, to all far peers, for the rows that they add up. By one group. */
 EP_STEP void ep_low_put_weights(const struct ep_run *run, const struct ep_low_call *call,
                                 const shmemx_ep_combine_t *args)
 {
@@ -17,15 +17,18 @@ EP_STEP void ep_low_put_weights(const struct ep_run *run, const struct ep_low_ca
     float *from = (float *)(run->arena + shape->weights_send[call->parity]);
     int topk = shape->topk, columns = args->columns ? args->columns : topk;
 
-    for (int i = 0; i < call->tokens * columns; i++)
+    EP_BY_GROUP(run, i, call->tokens * columns)
+    {
         from[i / columns * topk + i % columns] = args->weights[i];
-    for (int i = 0; i < shape->far; i++) {
+    }
+    ep_sync_group(run);
+    for (int i = ep_group_worker(run); i < shape->far; i += ep_group_workers(run)) {
         int pe = ep_far_pe(shape, ep_far_turn(shape, i)), me = ep_far_me(shape, pe);
 
         ep_put(run, run->arena + ep_weights_in(shape, me), from, (size_t)call->tokens * topk * sizeof(float),
                shape->c_weights + me, pe);
+        ep_tally(run, &run->state->network_puts, 1);
     }
-    run->state->network_puts += (uint64_t)shape->far;
 }
 
 /* How many records of a far peer the handle has. */
@@ -45,13 +48,15 @@ EP_STEP float ep_low_far_weight(const struct ep_run *run, int far, const struct 
     return weights[(size_t)token * run->shape.topk + k];
 }
 
-/* As words to the PEs that have the experts. */
-EP_STEP void ep_low_hand_weights(const struct ep_run *run, const struct ep_low_call *call, int far)
+/* As words to the PEs that have the experts; by member of `members` workers. */
+EP_STEP void ep_low_hand_weights(const struct ep_run *run, const struct ep_low_call *call, int far,
+                                 int member, int members)
 {
     const struct ep_shape *shape = &run->shape;
     int source = ep_low_far_source(run, ep_far_pe(shape, far)), first, behind = ep_low_behind(run, &first);
+    int choices = ep_low_kept_count(run, call->handle, far) * shape->topk;
 
-    for (int i = 0; i < ep_low_kept_count(run, call->handle, far) * shape->topk; i++) {
+    for (int i = member * EP_LANES + (int)ep_lane(); i < choices; i += members * EP_LANES) {
         const struct ep_low_meta *meta = ep_low_far_meta(run, call->handle, far, i / shape->topk);
         int k = i % shape->topk, of = ep_low_behind_of(run, meta, k);
         int token = ep_low_least(meta->token & INT32_MAX, shape->tokens - 1);
@@ -63,20 +68,26 @@ EP_STEP void ep_low_hand_weights(const struct ep_run *run, const struct ep_low_c
     }
 }
 
+EP_STEP void ep_low_await_weights(const struct ep_run *run, int far)
+{
+    ep_await_one(run, EP_PHASE_WEIGHTS, run->shape.c_weights, far, run->state->weighed + 1);
+    ep_acquire(run);
+}
+
 /* Near PEs need them where they reduce: not where rows are pushed one by one to who answers. */
-EP_STEP void ep_low_pass_weights(const struct ep_run *run, const struct ep_low_call *call)
+EP_LOOP void ep_low_pass_weights(const struct ep_run *run, const struct ep_low_call *call)
 {
     const struct ep_shape *shape = &run->shape;
-    uint64_t weighed = run->state->weighed + 1;
+    struct ep_low_share share = ep_low_share(ep_worker(run), ep_workers(run), shape->far);
 
-    for (int i = 0; i < shape->far; i++) {
-        int far = ep_far_turn(shape, i);
+    ep_low_watch(run, EP_PHASE_WEIGHTS, shape->c_weights, 0, 1, run->state->weighed + 1);
+    for (int turn = share.first; turn < shape->far; turn += share.step) {
+        int far = ep_far_turn(shape, turn);
 
-        ep_await_one(run, EP_PHASE_WEIGHTS, shape->c_weights, far, weighed);
+        ep_low_await_weights(run, far);
         if (!shape->exact || !shape->one_copy)
-            ep_low_hand_weights(run, call, far);
+            ep_low_hand_weights(run, call, far, ep_low_member(&share), ep_low_members(&share, turn));
     }
-    run->state->weighed = weighed;
 }
 
 /* A record that is answered. */
@@ -84,32 +95,37 @@ struct ep_low_answered {
     const struct ep_low_call *call;
     const struct ep_low_meta *meta;
     int far, record, piece, weighed;
+    int pieces;              /* of a row that have columns */
     int n;                   /* of the rows that are added */
     int choice[EP_TOPK_MAX]; /* what each is: a near PE, or exact a choice */
 };
+
+/* PEs from `base` on, 64 of them, in their order. */
+EP_STEP void ep_low_record_pes(const struct ep_run *run, struct ep_low_answered *record, int base)
+{
+    uint64_t there = 0;
+
+    for (int k = 0; k < run->shape.topk; k++) {
+        int of = ep_low_behind_of(run, record->meta, k) - base;
+
+        if (of >= 0 && of < 64)
+            there |= (uint64_t)1 << of;
+    }
+    for (; there; there &= there - 1)
+        record->choice[record->n++] = base + ep_lowest(there);
+}
 
 /* Which rows there are: of PEs in their order, or of choices in theirs. */
 EP_STEP void ep_low_record_rows(const struct ep_run *run, struct ep_low_answered *record)
 {
     const struct ep_shape *shape = &run->shape;
-    int last = -1;
 
     record->n = 0;
     for (int k = 0; k < shape->topk && shape->exact; k++)
         if (ep_low_behind_of(run, record->meta, k) >= 0)
             record->choice[record->n++] = k;
-    while (!shape->exact) {
-        int next = shape->near;
-
-        for (int k = 0; k < shape->topk; k++) {
-            int of = ep_low_behind_of(run, record->meta, k);
-
-            next = of > last && of < next ? of : next;
-        }
-        if (next == shape->near)
-            return;
-        record->choice[record->n++] = last = next;
-    }
+    for (int base = 0; base < shape->near && !shape->exact; base += 64)
+        ep_low_record_pes(run, record, base);
 }
 
 /* Row i of them, among those that near PEs push here. */
@@ -144,71 +160,101 @@ EP_STEP struct ep_term ep_low_record_term(const struct ep_run *run, const void *
     return term;
 }
 
-/* What near PEs have pushed for the records of a far peer, added up in the order in which they are put. */
-EP_STEP void ep_low_add_records(const struct ep_run *run, struct ep_low_answered *record, char *to)
+/* What near PEs have pushed for a record, added up. */
+EP_STEP void ep_low_add_record(const struct ep_run *run, struct ep_low_answered *record, char *to, int first,
+                               int columns)
 {
-    const struct ep_shape *shape = &run->shape;
-    int source = ep_low_far_source(run, ep_far_pe(shape, record->far)), handle = record->call->handle;
-    int shift = ep_low_numbers_of(run).shift[source], each = ep_low_each(shape, shift);
-
-    for (record->record = 0; record->record < ep_low_kept_count(run, handle, record->far); record->record++) {
-        record->meta = ep_low_far_meta(run, handle, record->far, record->record);
-        ep_low_record_rows(run, record);
-        for (record->piece = 0; record->piece < 1 << shift; record->piece++) {
-            int first, columns = ep_low_columns(run, record->piece, each, &first);
-
-            if (columns <= 0)
-                continue;
-            ep_flags_await(run, EP_PHASE_RESULTS, record->n, ep_low_record_flag, record,
-                           record->call->number);
-            ep_low_add(run, to + (size_t)record->record * shape->result, first, columns, record->n,
-                       ep_low_record_term, record);
-        }
-    }
+    record->meta = ep_low_far_meta(run, record->call->handle, record->far, record->record);
+    ep_low_record_rows(run, record);
+    if (run->shape.exact && record->weighed)
+        ep_low_await_weights(run, record->far);
+    ep_flags_await(run, EP_PHASE_RESULTS, record->n, ep_low_record_flag, record, record->call->number);
+    ep_low_add(run, to, first, columns, record->n, ep_low_record_term, record);
 }
 
 /* Direct: this PE has all rows of a record. */
-EP_STEP void ep_low_reduce_records(const struct ep_run *run, const struct ep_low_answered *record,
-                                   const shmemx_ep_combine_t *args, char *to)
+EP_STEP void ep_low_reduce_record(const struct ep_run *run, const struct ep_low_answered *record,
+                                  const shmemx_ep_combine_t *args, char *to, int first, int columns)
 {
-    const struct ep_shape *shape = &run->shape;
     struct ep_low_result result = {
         record->call, NULL, (const char *)args->y, 0, 0, 0, record->weighed, 0, 0, 0, 0, 0};
 
-    result.source = ep_low_far_source(run, ep_far_pe(shape, record->far));
-    for (; result.slot < ep_low_kept_count(run, record->call->handle, record->far); result.slot++) {
-        result.meta = ep_low_in(run, record->call->handle, result.source, result.slot);
-        ep_low_address(run, &result);
-        ep_low_add(run, to + (size_t)result.offset * shape->result, 0, shape->hidden, shape->topk,
-                   ep_low_result_term, &result);
-    }
+    result.source = ep_low_far_source(run, ep_far_pe(&run->shape, record->far));
+    result.meta = ep_low_in(run, record->call->handle, result.source, record->record);
+    ep_low_address(run, &result);
+    ep_low_add(run, to, first, columns, run->shape.topk, ep_low_result_term, &result);
 }
 
-EP_STEP void ep_low_answer(const struct ep_run *run, const struct ep_low_call *call,
+/* In the order of records, to the far peer that has put them. By one worker, when all of them are stored. */
+EP_STEP void ep_low_put_answer(const struct ep_run *run, const struct ep_low_call *call, int far)
+{
+    const struct ep_shape *shape = &run->shape;
+    int pe = ep_far_pe(shape, far), me = ep_far_me(shape, pe);
+    int records = ep_low_kept_count(run, call->handle, far);
+
+    ep_put(run, run->arena + ep_slot_result(shape, shape->result_in, me, call->parity),
+           run->arena + ep_slot_result(shape, shape->result_send, far, call->parity),
+           (size_t)records * shape->result, shape->c_result + me * shape->slots + call->parity, pe);
+    ep_tally(run, &run->state->network_rows, (uint64_t)records);
+    ep_tally(run, &run->state->network_puts, 1);
+}
+
+EP_STEP uint64_t *ep_low_answered(const struct ep_run *run, const void *arg, int k, uint64_t *total)
+{
+    const struct ep_low_answered *record = (const struct ep_low_answered *)arg;
+
+    (void)k;
+    *total = (uint64_t)ep_low_kept_count(run, record->call->handle, record->far) * (uint64_t)record->pieces;
+    return ep_low_stored(run, record->far);
+}
+
+EP_STEP void ep_low_answer_piece(const struct ep_run *run, struct ep_low_answered *record,
+                                 const shmemx_ep_combine_t *args, int each)
+{
+    const struct ep_shape *shape = &run->shape;
+    char *to = run->arena + ep_slot_result(shape, shape->result_send, record->far, record->call->parity) +
+               (size_t)record->record * shape->result;
+    int first, columns = ep_low_columns(run, record->piece, each, &first);
+
+    if (columns <= 0)
+        return;
+    if (shape->one_copy)
+        ep_low_add_record(run, record, to, first, columns);
+    else
+        ep_low_reduce_record(run, record, args, to, first, columns);
+    if (ep_count_up(run, 1, ep_low_answered, record))
+        ep_low_put_answer(run, record->call, record->far);
+}
+
+/* Pieces of the records of all far peers, one after the other; whoever has none gets an answer too. */
+EP_LOOP void ep_low_answer(const struct ep_run *run, const struct ep_low_call *call,
                            const shmemx_ep_combine_t *args)
 {
     const struct ep_shape *shape = &run->shape;
-    struct ep_low_answered record = {call, NULL, 0, 0, 0, args->weights != NULL, 0, {0}};
+    struct ep_low_answered record = {call, NULL, 0, 0, 0, args->weights != NULL, 0, 0, {0}};
+    int item = ep_worker(run);
 
     for (int i = 0; i < shape->far; i++) {
-        int far = ep_far_turn(shape, i), pe = ep_far_pe(shape, far), me = ep_far_me(shape, pe);
-        char *to = run->arena + ep_slot_result(shape, shape->result_send, far, call->parity);
-        int records = ep_low_kept_count(run, call->handle, far);
+        int far = ep_far_turn(shape, i), source = ep_low_far_source(run, ep_far_pe(shape, far));
+        int shift = ep_low_numbers_of(run).shift[source], each = ep_low_each(shape, shift);
+        int items = ep_low_kept_count(run, call->handle, far) << shift, count = items ? items : 1;
 
         record.far = far;
-        if (shape->one_copy)
-            ep_low_add_records(run, &record, to);
-        else
-            ep_low_reduce_records(run, &record, args, to);
-        ep_put(run, run->arena + ep_slot_result(shape, shape->result_in, me, call->parity), to,
-               (size_t)records * shape->result, shape->c_result + me * shape->slots + call->parity, pe);
-        run->state->network_rows += (uint64_t)records;
+        record.pieces = (shape->hidden + each - 1) / each;
+        for (; item < count; item += ep_workers(run)) {
+            record.record = item >> shift;
+            record.piece = item - (record.record << shift);
+            if (items)
+                ep_low_answer_piece(run, &record, args, each);
+            else
+                ep_low_put_answer(run, call, far);
+        }
+        item -= count;
     }
-    run->state->network_puts += (uint64_t)shape->far;
 }
 
 /* Rows for far peers are pushed first, for others wait for them longest. */
-EP_STEP void ep_low_send_far(const struct ep_run *run, const struct ep_low_call *call,
+EP_LOOP void ep_low_send_far(const struct ep_run *run, const struct ep_low_call *call,
                              const shmemx_ep_combine_t *args)
 {
     const struct ep_shape *shape = &run->shape;
@@ -222,10 +268,14 @@ EP_STEP void ep_low_send_far(const struct ep_run *run, const struct ep_low_call 
 EP_STEP void ep_low_await_answers(const struct ep_run *run, const struct ep_low_call *call)
 {
     const struct ep_shape *shape = &run->shape;
+    uint64_t number = run->state->back[call->parity] + 1;
 
-    for (int far = 0; far < shape->far; far++)
-        ep_await_one(run, EP_PHASE_RESULT, shape->c_result, far * shape->slots + call->parity,
-                     run->state->back[call->parity] + 1);
+    ep_low_watch(run, EP_PHASE_RESULT, shape->c_result, call->parity, shape->slots, number);
+    EP_BY_LANES(run, far, shape->far)
+    {
+        ep_await_one(run, EP_PHASE_RESULT, shape->c_result, far * shape->slots + call->parity, number);
+    }
+    ep_acquire(run);
 }
 
 EP_STEP void ep_low_combine_send(const struct ep_run *run, const struct ep_low_call *call,
@@ -235,8 +285,8 @@ EP_STEP void ep_low_combine_send(const struct ep_run *run, const struct ep_low_c
 
     ep_low_begin(run, call);
     if (ep_low_far(run))
-        ep_flush(run);
-    if (ep_low_far(run) && args->weights)
+        ep_low_settle(run);
+    if (ep_low_far(run) && args->weights && ep_group_of(run) == ep_watching_group(run))
         ep_low_put_weights(run, call, args);
     if (form == EP_LOW_WEIGHED)
         ep_low_give_weights(run, call, args);

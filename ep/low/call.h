@@ -195,6 +195,46 @@ EP_STEP int ep_low_in_window(const struct ep_run *run, int source)
     return ep_low_far(run) && source >= run->shape.near && ep_low_from(run, source) == run->shape.local;
 }
 
+/*
+ * What this PE has put before is delivered for good. So the sources of the call before this one of the same kind, which
+ * have this call's other parity, may be written again in the next one, by whoever gets there first.
+ */
+EP_STEP void ep_low_settle(const struct ep_run *run)
+{
+    if (ep_low_watches(run))
+        ep_flush(run);
+}
+
+/* Items of a far peer's image, or answer, that have been stored in this call. */
+EP_STEP uint64_t *ep_low_stored(const struct ep_run *run, int far)
+{
+    return run->state->parts + run->shape.counters + far;
+}
+
+/* Who of `count` groups, or workers, does what for which of n far peers: each has several, or several share one. */
+struct ep_low_share {
+    int first, step;     /* far peers, by their turn */
+    int index, count, n; /* of the one who asks */
+};
+
+EP_STEP struct ep_low_share ep_low_share(int index, int count, int n)
+{
+    struct ep_low_share share = {index % n, count, index, count, n};
+
+    return share;
+}
+
+/* Its number among those who share a far peer, and how many they are. */
+EP_STEP int ep_low_member(const struct ep_low_share *share)
+{
+    return share->index / share->n;
+}
+
+EP_STEP int ep_low_members(const struct ep_low_share *share, int turn)
+{
+    return turn < share->count ? (share->count - 1 - turn) / share->n + 1 : 1;
+}
+
 /* Waits for a word of a near PE; `waits`, unless NULL, has the time added. */
 EP_STEP uint32_t ep_low_await(const struct ep_run *run, int phase, int near, const uint64_t *word,
                               uint32_t call, int64_t *waits)

@@ -62,6 +62,8 @@ EP_STEP void ep_low_combine(const struct ep_run *run, const shmemx_ep_combine_t 
         return;
     if (sends)
         state->combines = call.number;
+    if (sends && ep_low_far(run) && args->weights)
+        state->weighed++;
     if (receives)
         ep_low_combined(run, &call);
 }

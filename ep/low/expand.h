@@ -259,6 +259,12 @@ EP_STEP void ep_low_step_scales(const struct ep_run *run, const shmemx_ep_dispat
     }
 }
 
+/* With far peers: its number in the image that it came in, which direct is the slot's. */
+EP_STEP int ep_low_come_record(const struct ep_run *run, const struct ep_low_come *come)
+{
+    return run->shape.one_copy ? come->meta->record : come->slot;
+}
+
 /* What the handle keeps of the row, for the slot is written again two calls later; and its token for the caller. */
 EP_STEP void ep_low_keep_row(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                              const struct ep_low_come *come)
@@ -269,7 +275,7 @@ EP_STEP void ep_low_keep_row(const struct ep_run *run, const shmemx_ep_dispatch_
                  (uint32_t)come->meta->token >= (uint32_t)come->numbers->tokens[come->source]);
     if (ep_low_far(run) && come->source >= run->shape.near)
         ep_low_check(run, come->call, come->source,
-                     (uint32_t)come->meta->record >= (uint32_t)run->shape.tokens);
+                     (uint32_t)ep_low_come_record(run, come) >= (uint32_t)run->shape.tokens);
     EP_BY_LANES(run, k, run->shape.topk)
     {
         int64_t row = ep_low_row(run, come, k);
@@ -279,27 +285,43 @@ EP_STEP void ep_low_keep_row(const struct ep_run *run, const shmemx_ep_dispatch_
         if (k == 0)
             kept->token = come->meta->token;
         if (k == 0 && ep_low_far(run))
-            kept->record = come->meta->record;
+            kept->record = ep_low_come_record(run, come);
         if (row >= 0 && args->row_sources)
             args->row_sources[row] = come->meta->token;
     }
 }
 
-/* Where its meta and its row are: in the slot, or of a row in a window in this PE's own notes and there. */
-EP_STEP void ep_low_locate(const struct ep_run *run, struct ep_low_come *come)
+/*
+ * A row in a window is there when its meta is noted, whose flag this PE has raised (one copy); direct all of the window
+ * is for this PE.
+ */
+EP_STEP void ep_low_locate_far(const struct ep_run *run, struct ep_low_come *come)
 {
     const struct ep_shape *shape = &run->shape;
+    int far = ep_far_of(shape, ep_low_source_pe(run, come->source)), record = come->slot;
+    const char *records =
+        run->arena + ep_slot_image(shape, shape->window_in, far, come->call->parity) + shape->head;
+
+    if (shape->one_copy) {
+        ep_flags_await(run, EP_PHASE_ROWS, 1, ep_low_come_flag, come, come->call->number);
+        come->meta = ep_low_window_meta(run, far, come->slot);
+        record = ep_low_least(come->meta->record & INT32_MAX, shape->tokens - 1);
+    } else {
+        ep_await_one(run, EP_PHASE_PART, shape->c_far, far * shape->slots + come->call->parity,
+                     run->state->come[come->call->parity] + 1);
+        ep_acquire(run);
+        come->meta = (const struct ep_low_meta *)(records + (size_t)record * shape->record);
+    }
+    come->row = records + (size_t)record * shape->record + shape->far_head;
+}
+
+/* Its meta and its row in the slot. */
+EP_STEP void ep_low_locate(const struct ep_run *run, struct ep_low_come *come)
+{
     const char *slot = ep_low_slot(run, run->arena, come->call->parity, come->source, come->slot);
-    int far;
 
     come->meta = (const struct ep_low_meta *)slot;
-    come->row = slot + shape->low_head;
-    if (!ep_low_in_window(run, come->source))
-        return;
-    far = ep_far_of(shape, ep_low_source_pe(run, come->source));
-    come->meta = ep_low_window_meta(run, far, come->slot);
-    come->row = run->arena + ep_slot_image(shape, shape->window_in, far, come->call->parity) + shape->head +
-                (size_t)come->meta->record * shape->record + shape->far_head;
+    come->row = slot + run->shape.low_head;
 }
 
 EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
@@ -311,7 +333,9 @@ EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatc
     ep_low_locate(run, come);
     come->base = (char *)args->rows + ep_low_bytes((size_t)first, unit);
     come->scales = (char *)args->row_scales + first / EP_GROUP * 4;
-    if (!ep_low_in_window(run, come->source))
+    if (ep_low_in_window(run, come->source))
+        ep_low_locate_far(run, come);
+    else
         ep_flags_await(run, EP_PHASE_ROWS, 2, ep_low_come_flag, come, come->call->number);
     ep_copy_to_each(run, come->row + ep_low_bytes((size_t)first, unit), ep_low_bytes(columns, unit),
                     scaled ? (const float *)(come->row - ep_low_scales(shape)) + first / EP_GROUP : NULL,
@@ -367,7 +391,10 @@ EP_STEP void ep_low_receive(const struct ep_run *run, const struct ep_low_call *
     EP_CLOCK(run, 4);
     if (ep_low_far(run)) {
         ep_low_expand(run, call, args, 0, near);
+        ep_low_watch(run, EP_PHASE_PART, run->shape.c_far, call->parity, run->shape.slots,
+                     run->state->come[call->parity] + 1);
         ep_low_hand_on(run, call);
+        ep_sync_group(run); /* the numbers of near sources are read no more */
         ep_low_count(run, call, all, NULL);
     }
     if (ep_is_first_group(run))

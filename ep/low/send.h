@@ -32,6 +32,7 @@ struct ep_low_sent {
     struct ep_low_rank rank;
     int token, piece;
     ptrdiff_t offset, scales; /* from the row's first column, of what is copied */
+    int pieces;               /* with far peers: of a row that have columns */
 };
 
 /* Where it goes in the target that choice k is the first one for, a slot or a record of an image; or NULL. */
@@ -114,6 +115,81 @@ EP_STEP struct ep_low_entry ep_low_entry_of(const struct ep_run *run, const stru
     entry.at = (expert - first) << EP_LOW_SHIFT | ep_low_before(rank, expert, sent->token);
     entry.weight = ep_low_weight_given(run, sent->call, args, sent->token, k);
     return entry;
+}
+
+/* What begins the image for a far peer; returns its bytes. By one worker. */
+EP_STEP size_t ep_low_head(const struct ep_run *run, const struct ep_low_call *call,
+                           const struct ep_low_rank *rank, int far, char *image)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_header *header = (struct ep_header *)image;
+    int32_t *counts = (int32_t *)(header + 1);
+    int first = ep_low_first_expert(run, shape->near + far), pes = shape->one_copy ? shape->near : 1;
+    int rows = ep_low_total(rank, shape->experts + shape->near + far);
+
+    if (ep_leads(run)) {
+        header->call = (int64_t)call->number;
+        header->tokens = call->tokens;
+        header->rows = rows;
+    }
+    EP_BY_LANES(run, i, pes * shape->mine)
+    {
+        counts[i] = ep_low_total(rank, first + i);
+    }
+    ep_meet(run);
+    return shape->head + (size_t)rows * shape->record;
+}
+
+/* One counted put of exactly as much as there is. By one worker, when all of it is stored. */
+EP_STEP void ep_low_put_image(const struct ep_run *run, const struct ep_low_call *call,
+                              const struct ep_low_rank *rank, int far)
+{
+    const struct ep_shape *shape = &run->shape;
+    int pe = ep_far_pe(shape, far), me = ep_far_me(shape, pe);
+    char *image = run->arena + ep_slot_image(shape, shape->send, far, call->parity);
+    size_t bytes = ep_low_head(run, call, rank, far, image);
+
+    ep_put(run, run->arena + ep_slot_image(shape, shape->window_in, me, call->parity), image, bytes,
+           shape->c_far + me * shape->slots + call->parity, pe);
+    ep_tally(run, &run->state->network_rows, (bytes - shape->head) / shape->record);
+    ep_tally(run, &run->state->network_puts, 1);
+}
+
+/* Far peers that no row goes to are told so at once. */
+EP_STEP void ep_low_put_heads(const struct ep_run *run, const struct ep_low_call *call,
+                              const struct ep_low_rank *rank)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    for (int i = ep_workers(run) - 1 - ep_worker(run); i < shape->far; i += ep_workers(run)) {
+        int far = ep_far_turn(shape, i);
+
+        if (!ep_low_total(rank, shape->experts + shape->near + far))
+            ep_low_put_image(run, call, rank, far);
+    }
+}
+
+/* How much has been stored of the image that choice k is the token's first one for; or NULL. *total: of all. */
+EP_STEP uint64_t *ep_low_packed(const struct ep_run *run, const void *arg, int k, uint64_t *total)
+{
+    const struct ep_low_sent *sent = (const struct ep_low_sent *)arg;
+    int target = ep_low_first_target(run, &sent->rank, sent->token, k);
+
+    if (target < run->shape.near)
+        return NULL;
+    *total = (uint64_t)ep_low_total(&sent->rank, run->shape.experts + target) * (uint64_t)(sent->pieces + 1);
+    return ep_low_stored(run, target - run->shape.near);
+}
+
+/* After a piece, or metas, of a token: the images that have all they are to have are put. */
+EP_STEP void ep_low_pack(const struct ep_run *run, const struct ep_low_sent *sent)
+{
+    uint32_t whole = ep_count_up(run, run->shape.topk, ep_low_packed, sent);
+
+    for (; whole; whole &= whole - 1)
+        ep_low_put_image(run, sent->call, &sent->rank,
+                         ep_low_first_target(run, &sent->rank, sent->token, ep_lowest(whole)) -
+                             run->shape.near);
 }
 
 /* The metas of a token, each with the choices that its target has. */
@@ -199,6 +275,8 @@ EP_STEP void ep_low_send_piece(const struct ep_run *run, struct ep_low_sent *sen
                         args->x_scales ? args->x_scales + at / EP_GROUP : NULL, columns / EP_GROUP,
                         shape->topk, ep_low_to, ep_low_scales_to, sent);
     ep_raise(run, shape->topk, ep_low_flag_of, sent, sent->call->number);
+    if (ep_low_far(run))
+        ep_low_pack(run, sent);
 }
 
 EP_STEP void ep_low_send_meta(const struct ep_run *run, struct ep_low_sent *sent,
@@ -207,6 +285,8 @@ EP_STEP void ep_low_send_meta(const struct ep_run *run, struct ep_low_sent *sent
     sent->piece = run->shape.pieces;
     ep_low_send_metas(run, sent, args);
     ep_raise(run, run->shape.topk, ep_low_flag_of, sent, sent->call->number);
+    if (ep_low_far(run))
+        ep_low_pack(run, sent);
     ep_low_keep_own(run, sent, args);
 }
 
@@ -215,8 +295,10 @@ EP_STEP void ep_low_send_rows(const struct ep_run *run, const struct ep_low_call
                               const shmemx_ep_dispatch_t *args)
 {
     int shift = ep_low_shift(&run->shape, call->tokens), each = ep_low_each(&run->shape, shift);
-    struct ep_low_sent sent = {call, ep_low_rank_of(run, call->tokens), 0, 0, 0, 0};
+    struct ep_low_sent sent = {call, ep_low_rank_of(run, call->tokens), 0, 0, 0, 0, 0};
 
+    if (ep_low_far(run))
+        sent.pieces = (run->shape.hidden + each - 1) / each;
     for (int i = ep_worker(run); i < call->tokens + (call->tokens << shift); i += ep_workers(run)) {
         int item = i - call->tokens;
 
@@ -229,41 +311,6 @@ EP_STEP void ep_low_send_rows(const struct ep_run *run, const struct ep_low_call
         sent.piece = item - (sent.token << shift);
         ep_low_send_piece(run, &sent, args, each);
     }
-}
-
-/* What begins the image for a far peer; returns its bytes. */
-EP_STEP size_t ep_low_head(const struct ep_run *run, const struct ep_low_call *call,
-                           const struct ep_low_rank *rank, int far, char *image)
-{
-    const struct ep_shape *shape = &run->shape;
-    struct ep_header *header = (struct ep_header *)image;
-    int32_t *counts = (int32_t *)(header + 1);
-    int first = ep_low_first_expert(run, shape->near + far), pes = shape->one_copy ? shape->near : 1;
-
-    header->call = (int64_t)call->number;
-    header->tokens = call->tokens;
-    header->rows = ep_low_total(rank, shape->experts + shape->near + far);
-    for (int i = 0; i < pes * shape->mine; i++)
-        counts[i] = ep_low_total(rank, first + i);
-    return shape->head + (size_t)header->rows * shape->record;
-}
-
-/* One counted put of exactly as much as there is, to each far peer. */
-EP_STEP void ep_low_put_images(const struct ep_run *run, const struct ep_low_call *call,
-                               const struct ep_low_rank *rank)
-{
-    const struct ep_shape *shape = &run->shape;
-
-    for (int i = 0; i < shape->far; i++) {
-        int far = ep_far_turn(shape, i), pe = ep_far_pe(shape, far), me = ep_far_me(shape, pe);
-        char *image = run->arena + ep_slot_image(shape, shape->send, far, call->parity);
-        size_t bytes = ep_low_head(run, call, rank, far, image);
-
-        ep_put(run, run->arena + ep_slot_image(shape, shape->window_in, me, call->parity), image, bytes,
-               shape->c_far + me * shape->slots + call->parity, pe);
-        run->state->network_rows += (bytes - shape->head) / shape->record;
-    }
-    run->state->network_puts += (uint64_t)shape->far;
 }
 
 /* By one worker. */
@@ -289,15 +336,15 @@ EP_STEP void ep_low_send(const struct ep_run *run, const struct ep_low_call *cal
 {
     struct ep_low_rank rank = ep_low_rank_of(run, call->tokens);
 
+    if (ep_low_far(run))
+        ep_low_settle(run);
     ep_low_rank_fill(run, call, args);
     EP_CLOCK(run, 1);
     ep_low_tell(run, call, &rank);
     EP_CLOCK(run, 2);
     if (ep_low_far(run))
-        ep_flush(run);
+        ep_low_put_heads(run, call, &rank);
     ep_low_send_rows(run, call, args);
-    if (ep_low_far(run))
-        ep_low_put_images(run, call, &rank);
     if (ep_worker(run) == ep_workers(run) - 1)
         ep_low_keep_call(run, call, &rank);
 }

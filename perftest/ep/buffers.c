@@ -158,7 +158,6 @@ static int describe(struct moe_run *run)
                                 .experts = now->experts,
                                 .topk = (int)o->topk,
                                 .exact = o->exact,
-                                .steps = run->backend->device && run->npes > run->near,
                                 .tokens = now->tokens,
                                 .hidden = (int)o->hidden,
                                 .dtype = (enum ref_dtype)now->dtype,

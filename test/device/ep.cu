@@ -114,9 +114,8 @@ void ep_open(struct ep_world *world, const struct ep_case *of)
 
     memset(world, 0, sizeof *world);
     world->of = *of;
-    world->job = ref_job{mp_npes,   hosts,       of->mine * mp_npes, of->topk, of->tokens, of->hidden,
-                         of->dtype, of->routing, mp_seed(),          0,        NULL,       NULL,
-                         false,     of->exact,   hosts > 1};
+    world->job = ref_job{mp_npes, hosts, of->mine * mp_npes, of->topk, of->tokens, of->hidden, of->dtype, of->routing,
+                         mp_seed(), 0, NULL, NULL, false, of->exact};
     world->route = of->route != SHMEMX_EP_DIRECT && hosts > 1 && mp_npes > hosts ? REF_ONE_COPY : REF_DIRECT;
     world->rows = room_of(of) * (of->mode == REF_LOW_LATENCY ? of->mine : 1);
     configure(world);

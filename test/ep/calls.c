@@ -3,7 +3,6 @@
 #include "test/ep/calls.h"
 
 #include "test/ep/reference/judge.h"
-#include "ep/ep.h"
 #include "ep/number.h"
 
 #include <stdlib.h>
@@ -119,7 +118,6 @@ bool calls_open(struct calls *calls, shmem_team_t team, const struct ref_job *jo
     config = config_of(calls);
     if (!mp_check(!shmemx_ep_create(team, &config, &calls->ep), "no instance"))
         return false;
-    calls->job.steps = job->hosts > 1 && !((const struct shmemx_ep *)(uintptr_t)calls->ep)->shape.pushes;
     take_arrays(calls);
     return true;
 }

@@ -10,13 +10,6 @@
 
 static struct shmemx_ep *instance;
 
-/* Kernels' calls between hosts are those of ep/steps. */
-extern "C" bool ep_pushes_far(const shmemx_ep_config_t *config)
-{
-    (void)config;
-    return false;
-}
-
 extern "C" int ep_host_workers(void)
 {
     return EP_LOW_WORKERS;

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #define EP_BLOCK_WARPS 2
+#define EP_LOW_FAR 1
+#define EP_WATCH_POLLS 4
 enum { LANES_BLOCKS = 3, LANES_A_BLOCK = EP_BLOCK_WARPS * 32, LANES = LANES_BLOCKS * LANES_A_BLOCK };
 
 /* Runs body(arg) in all lanes, until all have ended. */

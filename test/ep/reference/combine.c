@@ -122,7 +122,7 @@ static void add_all(const struct sum *sum)
 {
     for (int i = 0; i < sum->job->hidden; i++)
         sum->total[i] = 0.0f;
-    if (sum->mode == REF_LOW_LATENCY && !sum->job->steps && !sum->job->exact) {
+    if (sum->mode == REF_LOW_LATENCY && !sum->job->exact) {
         add_reduced(sum);
         return;
     }

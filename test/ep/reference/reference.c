@@ -28,7 +28,7 @@ static int source_pe(const struct ref_received *received, int i)
     const struct ref_job *job = &received->job;
     int near = ref_pes_a_host(job), first = ref_host_of(job, received->pe) * near;
 
-    if (received->mode == REF_HIGH_THROUGHPUT || job->steps)
+    if (received->mode == REF_HIGH_THROUGHPUT)
         return i;
     return i < near ? first + i : i - near < first ? i - near : i;
 }

@@ -49,7 +49,6 @@ struct ref_job {
     void (*own_choice)(const struct ref_job *job, int pe, int token, int32_t *topk, float *weights);
     bool alike; /* rows and experts of each host are those of host 0 */
     bool exact; /* low latency: each PE's sum is not rounded, only what a host gives and the result */
-    bool steps; /* low latency between hosts is that of ep/steps: rows by source alone, sums as exact */
 };
 
 /* NULL, or what is wrong with the sizes of a job. */
