@@ -34,18 +34,23 @@ done
 run_lanes random_calls 4 1
 run_lanes random_calls 4 2
 WSH_TEST_ROUNDS=4 run_lanes run_ahead 3 1
+WSH_TEST_ROUNDS=2 run_lanes run_ahead 4 2
+run_lanes late_hosts 4 2
 
-# mutant NAME PROGRAM PES: the mistake is noticed, or PEs wait for what does not come.
+# mutant NAME PROGRAM PES HOSTS: the mistake is noticed, or PEs wait for what does not come.
 mutant()
 {
-    LANES_MUTANT=$1 WSH_TEST_HOSTS=1 WSH_TEST_PATH=local
+    LANES_MUTANT=$1 WSH_TEST_HOSTS=$4 WSH_TEST_PATH=local words= provider=
+    [ "$4" = 1 ] || words="--nodes-emulated $4" provider=SHMEM_LIBFABRIC_PROVIDER=tcp WSH_TEST_PATH=mixed
     export LANES_MUTANT WSH_TEST_HOSTS WSH_TEST_PATH
-    run_job 20 "$oshrun" -n "$3" env "LD_PRELOAD=$lanes" "$(test_program "test/ep/$2")"
+    # shellcheck disable=SC2086
+    run_job 20 env $provider "$oshrun" $words -n "$3" env "LD_PRELOAD=$lanes" "$(test_program "test/ep/$2")"
     tap_check "the mutant $1 is noticed" test "$status" != 0
     unset LANES_MUTANT
 }
 
-mutant early_flags random_calls 3
-mutant run_ahead run_ahead 3
+mutant early_flags random_calls 3 1
+mutant run_ahead run_ahead 3 1
+mutant early_images random_calls 2 2
 echo "# took $(($(date +%s) - began)) s"
 tap_done

@@ -3,6 +3,7 @@
 #include "test/ep/lanes/lanes.cuh"
 
 #undef shmemx_counter_wait_until
+#undef shmemx_counter_fetch
 #include "ep/low/calls.h"
 #include "ep/steps/combine.h"
 
@@ -30,10 +31,21 @@ void lanes_flush(void)
     lanes_ballot(true);
 }
 
-/* Others may have to run before; a poll of some word of the host serves peers. */
+/* A mutant takes every put of another host to have come. */
+uint64_t lanes_fetch(shmemx_counter_t counter)
+{
+    return lanes_mutant("early_images") ? UINT64_MAX : shmemx_counter_fetch(counter);
+}
+
+/*
+ * Others may have to run before; a poll of some word of the host serves peers. When all others have had many turns,
+ * only other hosts can help: a program that sees the library's waits sees this one.
+ */
 void lanes_wait(shmemx_counter_t counter, uint64_t value)
 {
-    while (shmemx_counter_fetch(counter) < value) {
+    for (int turns = 0; shmemx_counter_fetch(counter) < value; turns++) {
+        if (turns == 2000)
+            shmemx_counter_wait_until(counter, value);
         shmem_uint64_test((uint64_t *)instance->arena, SHMEM_CMP_EQ, 1);
         sched_yield();
         lanes_yield();

@@ -206,9 +206,11 @@ static inline int __popc(unsigned bits)
 void lanes_put(void *dest, const void *source, size_t len, shmemx_counter_t counter, int pe);
 void lanes_flush(void);
 void lanes_wait(shmemx_counter_t counter, uint64_t value);
+uint64_t lanes_fetch(shmemx_counter_t counter);
 #define shmemx_putmem_counted_nbi_warp lanes_put
 #define shmemx_flush_warp lanes_flush
 #define shmemx_counter_wait_until lanes_wait
+#define shmemx_counter_fetch lanes_fetch
 
 #define EP_SHARED(type, name, n)            \
     static type name##_of[LANES_BLOCKS][n]; \
