@@ -445,6 +445,12 @@ uint64_t shmemx_counter_fetch(shmemx_counter_t counter);
  */
 void shmemx_counter_wait_until(shmemx_counter_t counter, uint64_t value);
 
+/*
+ * The same for at most `seconds`, on the host. Return 0, 1 or 2 as shmemx_TYPENAME_wait_until_timeout: it is, the time
+ * is over, a PE has failed since the call began.
+ */
+int shmemx_counter_wait_until_timeout(shmemx_counter_t counter, uint64_t value, double seconds);
+
 #ifdef __cplusplus
 }
 #endif

@@ -198,3 +198,16 @@ void shmemx_counter_wait_until(shmemx_counter_t counter, uint64_t value)
     wsh_api_check("shmemx_counter_wait_until",
                   wsh_counter_wait(&wsh_job, number, value, "shmemx_counter_wait_until"));
 }
+
+int shmemx_counter_wait_until_timeout(shmemx_counter_t counter, uint64_t value, double seconds)
+{
+    const char *routine = "shmemx_counter_wait_until_timeout";
+    int rc = wsh_counter_wait_timed(&wsh_job, number_of(routine, counter), value, seconds, routine);
+
+    if (rc == -ETIMEDOUT)
+        return SHMEMX_WAIT_TIMEOUT;
+    if (rc == -ECANCELED)
+        return SHMEMX_WAIT_FAILURE;
+    wsh_api_check(routine, rc);
+    return SHMEMX_WAIT_SATISFIED;
+}

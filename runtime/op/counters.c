@@ -7,6 +7,7 @@
 #include "runtime/device_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/op/op.h"
+#include "runtime/wait/failures.h"
 #include "runtime/wait/poll.h"
 #include "runtime/op/rma.h"
 #include "runtime/op/signal.h"
@@ -322,7 +323,22 @@ struct wait {
     uint64_t whole; /* of the counter */
     unsigned tries; /* before the GPU's word is looked at; 0: there is none */
     uint32_t number;
+    uint32_t generation; /* of failures, when it began */
+    unsigned vain;
+    double until; /* 0: for ever */
 };
+
+/* Most waits end before the first look at the clock. What was there before the news of a failure counts. */
+static int try_limit(struct wait *wait)
+{
+    enum { TRIES = 64 };
+
+    if (!(wait->until > 0) || ++wait->vain < TRIES)
+        return -EAGAIN;
+    if (wsh_failures_generation(wait->job) != wait->generation)
+        return host_count(wait->job, wait->number) >= wait->value ? 0 : -ECANCELED;
+    return wsh_wait_now() < wait->until ? -EAGAIN : -ETIMEDOUT;
+}
 
 static int try_word(void *arg)
 {
@@ -332,7 +348,7 @@ static int try_word(void *arg)
         wsh_order_returns();
         return 0;
     }
-    return wait->tries && !--wait->tries ? 0 : -EAGAIN;
+    return wait->tries && !--wait->tries ? 0 : try_limit(wait);
 }
 
 static void describe_wait(void *arg, char *text, size_t size)
@@ -344,21 +360,40 @@ static void describe_wait(void *arg, char *text, size_t size)
 }
 
 /* Words in device memory cost a copy to read, and never decrease: the host words need only make up the difference. */
-int wsh_counter_wait(struct wsh_job *job, uint32_t number, uint64_t value, const char *routine)
+static int wait_for(struct wait *wait, uint64_t value, const char *routine)
 {
     enum { TRIES = 64 };
     const struct wsh_wait_why why = {routine, describe_wait};
-    struct wait wait = {job, value, value, 0, number};
+    struct wsh_job *job = wait->job;
     int rc;
 
+    wait->whole = value;
     do {
         uint64_t counted = 0;
 
-        rc = add_device_count(job, number, &counted);
-        wait.value = value > counted ? value - counted : 0;
-        wait.tries = job->device.attached ? TRIES : 0;
-        if (!rc && try_word(&wait) == -EAGAIN)
-            rc = wsh_wait(job, &why, try_word, &wait);
-    } while (!rc && host_count(job, number) < wait.value);
+        rc = add_device_count(job, wait->number, &counted);
+        wait->value = value > counted ? value - counted : 0;
+        wait->tries = job->device.attached ? TRIES : 0;
+        if (!rc && try_word(wait) == -EAGAIN)
+            rc = wsh_wait(job, &why, try_word, wait);
+    } while (!rc && host_count(job, wait->number) < wait->value);
     return rc;
+}
+
+int wsh_counter_wait(struct wsh_job *job, uint32_t number, uint64_t value, const char *routine)
+{
+    struct wait wait = {.job = job, .number = number};
+
+    return wait_for(&wait, value, routine);
+}
+
+int wsh_counter_wait_timed(struct wsh_job *job, uint32_t number, uint64_t value, double seconds,
+                           const char *routine)
+{
+    struct wait wait = {.job = job, .number = number, .generation = wsh_failures_generation(job)};
+
+    if (!(seconds > 0))
+        return wsh_counter_fetch(job, number) >= value ? 0 : -ETIMEDOUT;
+    wait.until = wsh_wait_now() + seconds;
+    return wait_for(&wait, value, routine);
 }

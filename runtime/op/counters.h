@@ -58,6 +58,9 @@ int wsh_put_counted_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t 
 uint64_t wsh_counter_fetch(struct wsh_job *job, uint32_t number);
 /* Waits until it is `value` or more. 0 or a final error. */
 int wsh_counter_wait(struct wsh_job *job, uint32_t number, uint64_t value, const char *routine);
+/* The same for at most so many seconds: -ETIMEDOUT then, and -ECANCELED where a PE has failed since the call began. */
+int wsh_counter_wait_timed(struct wsh_job *job, uint32_t number, uint64_t value, double seconds,
+                           const char *routine);
 
 /*
  * Kernels name a counter by the address of its word in the host heap. Where that is one, *signal becomes that of a

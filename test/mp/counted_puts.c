@@ -21,7 +21,11 @@ static uint64_t expected; /* of `counter`, here and at all PEs alike */
 static void expect_counted(uint64_t puts)
 {
     expected += puts;
-    shmemx_counter_wait_until(counter, expected);
+    if (puts % 2)
+        shmemx_counter_wait_until(counter, expected);
+    else
+        mp_check(shmemx_counter_wait_until_timeout(counter, expected, 60) == SHMEMX_WAIT_SATISFIED,
+                 "not in time");
     mp_check(shmemx_counter_fetch(counter) == expected, "counted %llu of %llu puts",
              (unsigned long long)shmemx_counter_fetch(counter), (unsigned long long)expected);
 }
@@ -186,6 +190,20 @@ static void lives(char *data)
         shmem_team_destroy(half);
 }
 
+/* What does not come: at once, and after a while. */
+static void time_is_over(void)
+{
+    double began = mp_now();
+
+    mp_check(shmemx_counter_wait_until_timeout(counter, expected + 1, 0) == SHMEMX_WAIT_TIMEOUT,
+             "it is there");
+    mp_check(shmemx_counter_wait_until_timeout(counter, expected + 1, 0.02) == SHMEMX_WAIT_TIMEOUT,
+             "it has come");
+    mp_check(mp_now() - began >= 0.02, "too soon");
+    mp_check(shmemx_counter_wait_until_timeout(counter, expected, -1.) == SHMEMX_WAIT_SATISFIED,
+             "it is not there");
+}
+
 /* Alike on all PEs, and what there was goes on. */
 static void too_many(void)
 {
@@ -210,6 +228,7 @@ int main(void)
     list(data, src);
     batches(data, src);
     lives(data);
+    time_is_over();
     too_many();
     mp_check(!shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &counter), "not destroyed");
     return mp_end();
