@@ -26,19 +26,15 @@ static void *memory_take(size_t align, size_t size)
     return pe->heap + at;
 }
 
-void *shmem_align(size_t align, size_t size)
+void *shmemx_team_malloc(shmem_team_t team, size_t size)
 {
-    return memory_take(align, size);
+    (void)team;
+    return memory_take(256, size);
 }
 
-void *shmem_calloc(size_t count, size_t size)
+void shmemx_team_free(shmem_team_t team, void *ptr)
 {
-    return memory_take(64, count * size);
-}
-
-void shmem_free(void *ptr)
-{
-    (void)ptr;
+    (void)team, (void)ptr;
 }
 
 int shmem_my_pe(void)
@@ -53,10 +49,12 @@ void *shmem_ptr(const void *dest, int pe)
     return sim_same_host(&sim.pe[pe], sim.running) ? sim.peer[pe] + off : NULL;
 }
 
-void shmem_barrier_all(void)
+int shmemx_team_barrier(shmem_team_t team)
 {
-    if (wsh_barrier(&sim.running->team, "shmem_barrier_all"))
+    (void)team;
+    if (wsh_barrier(&sim.running->team, "shmemx_team_barrier"))
         sim_violation("PE %d: a barrier has failed", sim.running->number);
+    return 0;
 }
 
 /* Of what is the same on all PEs; with few hosts in full, which have no reduce, it is done. */
@@ -288,13 +286,8 @@ int shmemx_report_remove(void *arg)
     return 0;
 }
 
-void *shmemx_align_device(size_t align, size_t size)
+void *shmemx_team_malloc_device(shmem_team_t team, size_t size)
 {
-    (void)align, (void)size;
+    (void)team, (void)size;
     return NULL;
-}
-
-void shmemx_free_device(void *ptr)
-{
-    (void)ptr;
 }
