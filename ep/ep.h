@@ -125,7 +125,7 @@ int ep_host_workers(void);
 /* Fills *shape from a configuration that has been checked, for PE `me` of n, `near` on each host. */
 void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int me, int n, int near);
 
-/* What a configuration's or a dispatch's members of its mode say, in those of version 1; the same as of ep_check_live. */
+/* What a configuration or a dispatch gives for its mode, in the members of version 1; 0, or nonzero after a line. */
 int ep_config_read(const char *routine, const shmemx_ep_config_t *given, shmemx_ep_config_t *config);
 int ep_dispatch_read(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *given,
                      shmemx_ep_dispatch_t *call);

@@ -11,7 +11,18 @@
 #define WSH_TRACE_MAGIC "wshtrace"
 #define WSH_TRACE_HEAD 4096 /* bytes */
 
-enum wsh_trace_kind { WSH_TRACE_A_CALL, WSH_TRACE_SET, WSH_TRACE_ADD, WSH_TRACE_WAITED };
+enum wsh_trace_kind {
+    WSH_TRACE_A_CALL,
+    WSH_TRACE_SET,
+    WSH_TRACE_ADD,
+    WSH_TRACE_WAITED,
+    WSH_TRACE_SPAN, /* of the library's own: start and ticks are ns of CLOCK_MONOTONIC, routine the number of its
+                           name, ctx of its line */
+    WSH_TRACE_OVERLAPS, /* the same, beside others of its line */
+};
+#define WSH_TRACE_NAMES 48
+#define WSH_TRACE_LINES 16
+#define WSH_TRACE_NAME 40
 enum wsh_trace_path { WSH_TRACE_NO_PATH, WSH_TRACE_LOCAL, WSH_TRACE_NETWORK };
 
 /* A signal that was sent or waited for follows its call in the ring, with its thread and start: see below. */
@@ -24,7 +35,7 @@ struct wsh_trace_event {
     uint16_t thread;
 };
 
-/* The same 32 bytes where kind is not WSH_TRACE_A_CALL. */
+/* The same 32 bytes of signals. */
 struct wsh_trace_signal {
     uint64_t start;
     uint64_t off : 48, routine : 16; /* from the same place in the memory of every PE */
@@ -58,6 +69,8 @@ struct wsh_trace_head {
     uint64_t n;        /* that have been noted so far; more than capacity: the oldest are gone */
     struct wsh_trace_moment first, last;
     struct wsh_trace_ahead ahead[2]; /* at the start and at the end of the job */
+    char name[WSH_TRACE_NAMES][WSH_TRACE_NAME],
+        line[WSH_TRACE_LINES][WSH_TRACE_NAME]; /* of spans; "": none more */
 };
 
 #endif

@@ -29,8 +29,9 @@ static const struct {
 };
 
 #define N_ROUTINES (sizeof routines / sizeof routines[0])
-#define THREADS 256  /* whose last calls are remembered at a time */
-#define LOOK_BACK 64 /* signals that are looked at for the one that ended a wait */
+#define THREADS 256     /* whose last calls are remembered at a time */
+#define FIRST_LINE 1000 /* the thread that the first line of spans is */
+#define LOOK_BACK 64    /* signals that are looked at for the one that ended a wait */
 
 static const char *const categories[] = {"other", "put", "get", "get", "quiet", "put", "wait", "experts"};
 
@@ -48,7 +49,7 @@ struct writer {
     struct wsh_trace_parts parts;
     struct sent *sent;
     size_t n_sent;
-    uint64_t flows;
+    uint64_t flows, spans;
     bool more; /* something stands before */
 };
 
@@ -203,6 +204,33 @@ static void bytes_follow(struct writer *w, const struct wsh_trace_event *call, i
     }
 }
 
+/* A slice, or where others are under way at the same time its begin and end by a number. */
+static void span_write(struct writer *w, const struct wsh_trace_part *part,
+                       const struct wsh_trace_event *span)
+{
+    const struct wsh_trace_head *head = part->head;
+    int64_t start = wsh_trace_time_ns(&w->parts, part, span->start), end = start + (int64_t)span->ticks;
+    int line = span->ctx % WSH_TRACE_LINES;
+    const char *name = head->name[span->routine % WSH_TRACE_NAMES];
+    bool overlaps = span->kind == WSH_TRACE_OVERLAPS;
+
+    event_begin(w, overlaps ? "b" : "X", head->pe, FIRST_LINE + line);
+    time_write(w, "ts", start);
+    if (overlaps)
+        fprintf(w->out, ",\"id\":%" PRIu64, ++w->spans);
+    else
+        time_write(w, "dur", end - start);
+    fprintf(w->out, ",\"name\":\"%s\",\"cat\":\"library\",\"args\":{", name);
+    if (span->pe >= 0)
+        fprintf(w->out, "\"pe\":%d,", span->pe);
+    fprintf(w->out, "\"bytes\":%" PRIu64 "}}", (uint64_t)span->bytes);
+    if (!overlaps)
+        return;
+    event_begin(w, "e", head->pe, FIRST_LINE + line);
+    time_write(w, "ts", end);
+    fprintf(w->out, ",\"id\":%" PRIu64 ",\"name\":\"%s\",\"cat\":\"library\"}", w->spans, name);
+}
+
 static void part_write(struct writer *w, const struct wsh_trace_part *part)
 {
     struct {
@@ -216,6 +244,10 @@ static void part_write(struct writer *w, const struct wsh_trace_part *part)
         const struct wsh_trace_event *call = &record->call;
         int64_t start = wsh_trace_time(&w->parts, part, call->start), end;
 
+        if (call->kind == WSH_TRACE_SPAN || call->kind == WSH_TRACE_OVERLAPS) {
+            span_write(w, part, call);
+            continue;
+        }
         if (call->routine >= N_ROUTINES || !call->start)
             continue;
         if (call->kind == WSH_TRACE_WAITED && last[call->thread % THREADS].start == call->start)
@@ -237,6 +269,10 @@ static void name_write(struct writer *w, const struct wsh_trace_part *part)
     event_begin(w, "M", head->pe, 0);
     fprintf(w->out, ",\"name\":\"process_name\",\"args\":{\"name\":\"PE %d (%.63s, pid %d)\"}}", head->pe,
             head->host, head->pid);
+    for (int line = 0; line < WSH_TRACE_LINES && head->line[line][0]; line++) {
+        event_begin(w, "M", head->pe, FIRST_LINE + line);
+        fprintf(w->out, ",\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}", head->line[line]);
+    }
     event_begin(w, "M", head->pe, 0);
     fprintf(w->out, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%d}}", head->pe);
 }

@@ -17,6 +17,17 @@
 
 #define MAX_PES (1 << 20)
 
+static bool names_are_sound(const struct wsh_trace_head *head)
+{
+    bool sound = true;
+
+    for (int i = 0; i < WSH_TRACE_NAMES; i++)
+        sound &= memchr(head->name[i], 0, sizeof head->name[i]) != NULL;
+    for (int i = 0; i < WSH_TRACE_LINES; i++)
+        sound &= memchr(head->line[i], 0, sizeof head->line[i]) != NULL;
+    return sound;
+}
+
 static bool head_is_sound(const struct wsh_trace_head *head, size_t len, int pe)
 {
     return !memcmp(head->magic, WSH_TRACE_MAGIC, sizeof head->magic) &&
@@ -24,7 +35,7 @@ static bool head_is_sound(const struct wsh_trace_head *head, size_t len, int pe)
            head->n_pes <= MAX_PES && head->capacity && !(head->capacity & (head->capacity - 1)) &&
            len >= WSH_TRACE_HEAD &&
            head->capacity <= (len - WSH_TRACE_HEAD) / sizeof(union wsh_trace_record) &&
-           memchr(head->host, 0, sizeof head->host);
+           memchr(head->host, 0, sizeof head->host) && names_are_sound(head);
 }
 
 static void part_open(struct wsh_trace_part *part, const char *file, int pe)
@@ -88,6 +99,11 @@ static int64_t time_of(const struct wsh_trace_part *part, uint64_t ticks)
 int64_t wsh_trace_time(const struct wsh_trace_parts *parts, const struct wsh_trace_part *part, uint64_t ticks)
 {
     return time_of(part, ticks) - parts->origin;
+}
+
+int64_t wsh_trace_time_ns(const struct wsh_trace_parts *parts, const struct wsh_trace_part *part, uint64_t ns)
+{
+    return (int64_t)ns + ahead_at(part->leader, (int64_t)ns) - parts->origin;
 }
 
 int64_t wsh_trace_error(const struct wsh_trace_part *part)

@@ -30,6 +30,9 @@ void wsh_trace_parts_close(struct wsh_trace_parts *parts, const char *file, bool
 /* ns from the begin of the trace by the clock of PE 0's host. */
 int64_t wsh_trace_time(const struct wsh_trace_parts *parts, const struct wsh_trace_part *part,
                        uint64_t ticks);
+/* The same of ns by CLOCK_MONOTONIC of the part's host. */
+int64_t wsh_trace_time_ns(const struct wsh_trace_parts *parts, const struct wsh_trace_part *part,
+                          uint64_t ns);
 /* By how many ns it may be wrong against PE 0's; -1: not known. */
 int64_t wsh_trace_error(const struct wsh_trace_part *part);
 

@@ -129,6 +129,22 @@ void wsh_trace_waited(uint64_t start, enum wsh_trace_routine routine, const void
     signal_add(start, routine, -1, word, value, WSH_TRACE_WAITED);
 }
 
+void wsh_trace_ring_span(unsigned line, unsigned name, uint64_t start, uint64_t end, int pe, uint64_t bytes,
+                         enum wsh_trace_kind kind)
+{
+    if (!ring.record)
+        return;
+    place_take()->call = (struct wsh_trace_event){
+        .start = start,
+        .ticks = end > start ? end - start : 0,
+        .routine = (uint16_t)name,
+        .bytes = bytes,
+        .ctx = (uint16_t)line,
+        .pe = pe,
+        .kind = (uint8_t)kind,
+    };
+}
+
 /* The executable is the first; 1 ends the walk. */
 static int image_take(struct dl_phdr_info *info, size_t size, void *arg)
 {

@@ -12,6 +12,9 @@ struct wsh_trace_head *wsh_trace_ring_head(void);
 /* By which path PE `pe` is reached. */
 void wsh_trace_ring_path(int pe, enum wsh_trace_path path);
 void wsh_trace_ring_pause(bool pause);
+/* Of base/span.h, whose name and line have these numbers. */
+void wsh_trace_ring_span(unsigned line, unsigned name, uint64_t start, uint64_t end, int pe, uint64_t bytes,
+                         enum wsh_trace_kind kind);
 /* Nothing is noted any more; the file has all. */
 void wsh_trace_ring_close(void);
 

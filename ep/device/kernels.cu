@@ -45,11 +45,15 @@ static __global__ void __launch_bounds__(EP_THREADS)
                        const __grid_constant__ shmemx_ep_dispatch_t call)
 {
     ep_begin();
+    if (call.halves)
+        EP_CLOCK(&run, 0);
     if (call.halves & SHMEMX_EP_SEND)
         ep_dispatch_send(&run, &call);
+    EP_CLOCK(&run, 3);
     if (call.halves & SHMEMX_EP_RECEIVE) {
         ep_dispatch_receive(&run, &call);
         ep_publish(&run, &published, call.handle);
+        EP_CLOCK(&run, 6);
     }
 }
 
@@ -57,10 +61,15 @@ static __global__ void __launch_bounds__(EP_THREADS)
     ep_kernel_combine(const __grid_constant__ struct ep_run run, const __grid_constant__ shmemx_ep_combine_t call)
 {
     ep_begin();
+    if (call.halves)
+        EP_CLOCK(&run, 8);
     if (call.halves & SHMEMX_EP_SEND)
         ep_combine_send(&run, &call);
-    if (call.halves & SHMEMX_EP_RECEIVE)
+    EP_CLOCK(&run, 10);
+    if (call.halves & SHMEMX_EP_RECEIVE) {
         ep_combine_receive(&run, &call);
+        EP_CLOCK(&run, 12);
+    }
 }
 
 #include "ep/device/launch.cuh"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ep/device/clocks.cuh"
+#include "ep/device/marks.cuh"
 
 /* Of an instance. */
 struct ep_kernels {
@@ -16,6 +17,7 @@ struct ep_kernels {
     cudaStream_t stream; /* for copies of the library's own */
     uint64_t *launched;  /* [handles]: the ticket of the last dispatch, graphs apart */
     bool pinned;         /* published.host, by us */
+    struct ep_moment first; /* of a trace */
 };
 
 enum { EP_PAGE = 4096 };
@@ -232,6 +234,8 @@ static void ep_device_close(struct shmemx_ep *ep)
         return;
     cudaDeviceSynchronize(); /* calls on whatever stream */
     ep_print_clocks(ep);
+    ep_marks_close(kernels->run.marks, kernels->stream, &kernels->first,
+                   ep->shape.pushes ? ep_low_phases : ep_high_phases);
     if (kernels->stream)
         cudaStreamDestroy(kernels->stream);
     cudaFree(kernels->run.state);
@@ -284,6 +288,8 @@ static int ep_device_open(struct shmemx_ep *ep)
     status = ep_make_run(ep, kernels);
     if (!status)
         status = ep_start_first(kernels);
+    if (!status)
+        status = ep_marks_open(&kernels->run.marks, kernels->stream, &kernels->first);
     return status ? ep_cuda_refuse("shmemx_ep_create", "the GPU's memory or kernels for an instance", status) : 0;
 }
 

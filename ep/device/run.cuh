@@ -12,12 +12,16 @@
 #include "ep/ep.h"
 #include "ep/number.h"
 
+#include "ep/device/marks.h"
+
 #ifdef EP_CLOCKS
 #define EP_CLOCK(run, at)                                          \
     do {                                                           \
         if (blockIdx.x == 0 && threadIdx.x == 0)                   \
             (run)->state->clocks[at] = (uint64_t)clock64();        \
     } while (0)
+#else
+#define EP_CLOCK(run, at) ep_mark(run, at)
 #endif
 
 #define EP_STEP static __device__ __forceinline__
@@ -46,7 +50,41 @@ struct ep_run {
     struct ep_phase *phase;
     char *near_few[EP_NEAR_FEW]; /* the first of near_arena */
     uint64_t ticket;             /* low latency: of this launch, for the host; 0: of a graph */
+    struct ep_marks *marks;      /* of a trace; NULL: there is none */
 };
+
+/* Of the GPU, in ns. */
+EP_STEP uint64_t ep_gpu_time()
+{
+#ifdef __CUDA_ARCH__
+    uint64_t ns;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+#else
+    return 0;
+#endif
+}
+
+/* Out of line, so that a call that is not traced has one branch. Calls of an instance come one after another. */
+EP_LOOP void ep_mark_note(struct ep_marks *marks, int at)
+{
+    struct ep_mark_row *row;
+
+    if (at % EP_MARK_COMBINE == 0) {
+        row = &marks->row[marks->n++ % EP_MARK_ROWS];
+        for (int i = 0; i < EP_MARKS; i++)
+            row->at[i] = 0;
+    }
+    row = &marks->row[(marks->n - 1) % EP_MARK_ROWS];
+    row->at[at] = ep_gpu_time();
+}
+
+EP_STEP void ep_mark(const struct ep_run *run, int at)
+{
+    if (run->marks && blockIdx.x == 0 && threadIdx.x == 0)
+        ep_mark_note(run->marks, at);
+}
 
 EP_STEP unsigned ep_lane()
 {

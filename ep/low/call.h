@@ -11,7 +11,7 @@
 #include "ep/host/run.h"
 #endif
 
-/* Kernels built with EP_CLOCKS note when the first worker is here. */
+/* Kernels that are traced note when the first worker is here (ep/device/marks.h). */
 #ifndef EP_CLOCK
 #define EP_CLOCK(run, at) ((void)(run))
 #endif

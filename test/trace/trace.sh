@@ -49,6 +49,16 @@ if ${CC:-cc} -O2 -I"$top_srcdir/include" "$top_srcdir/examples/moe/moe.c" -o "$t
 else
     tap_fail "experts of four PEs of two hosts" "$(tail -n 1 "$err")"
 fi
+# Records of proxy threads, of a driver without a GPU.
+proxied=$(test_program test/mp/device_proxy_rma) fake=$top_builddir/test/fake_cuda
+if [ -e "$fake/libcuda.so.1" ] && [ -f "$top_builddir/transports/nvlink/agent_image.lo" ]; then
+    traced "records of the proxy threads of two hosts" "--pes 2 --proxy 500 --clock-us 20000" -n 2 --nodes-emulated 2 \
+        -x LD_LIBRARY_PATH="$fake:${LD_LIBRARY_PATH:-}" -x SHMEM_DEVICE_SYMMETRIC_SIZE=16M "$proxied"
+    tap_check "… of which each kind has its name" test "$(grep '"ph":"X".*"cat":"library"' "$trace" |
+        grep -oE '"name":"(put|get|iput|iget|put_signal|quiet|zero-copy (put|get|put_signal))"' | sort -u | wc -l)" = 9
+else
+    tap_skip "records of the proxy threads of two hosts" "no driver without a GPU was built"
+fi
 traced "one PE" "--pes 1" -n 1 "$halo" 5
 
 # As other launchers do it.

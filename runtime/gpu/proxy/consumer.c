@@ -2,7 +2,9 @@
 /* The memory of a consumer of the device rings, and what reports say of it. */
 #include "runtime/gpu/proxy/record.h"
 #include "runtime/gpu/proxy/ring.h"
+#include "runtime/gpu/proxy/spans.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +35,20 @@ struct wsh_consumer *wsh_consumer_open(struct wsh_ring *rings, unsigned n, const
     return consumer;
 }
 
+void wsh_consumer_trace(struct wsh_consumer *consumer, unsigned number)
+{
+    for (unsigned r = 0; wsh_trace_span && r < consumer->n_rings; r++) {
+        struct wsh_ring_spans *spans = consumer->ring[r].spans = calloc(1, sizeof *spans);
+
+        if (spans)
+            snprintf(spans->line, sizeof spans->line, "proxy thread %u", number);
+    }
+}
+
 void wsh_consumer_close(struct wsh_consumer *consumer)
 {
+    for (unsigned r = 0; consumer && r < consumer->n_rings; r++)
+        free(consumer->ring[r].spans);
     free(consumer);
 }
 

@@ -87,6 +87,7 @@ static int queue_open(struct wsh_proxy *proxy, unsigned n)
         queue_close(proxy, queue);
         return rc;
     }
+    wsh_consumer_trace(queue->consumer, n % proxy->n_threads);
     proxy->queue[n] = queue;
     __atomic_store_n(&proxy->n_queues, n + 1, __ATOMIC_RELEASE); /* partner: wsh_proxy_queue_of */
     return 0;

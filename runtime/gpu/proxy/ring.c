@@ -13,6 +13,7 @@
 #include "base/invariant.h"
 #include "base/log.h"
 #include "runtime/gpu/proxy/record.h"
+#include "runtime/gpu/proxy/spans.h"
 
 #include <string.h>
 
@@ -227,7 +228,7 @@ static bool is_free(const struct wsh_consumer_ring *ring, uint64_t end)
 /* 1: took a record; 0: there is none, or it must wait. */
 static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
 {
-    uint64_t at = ring->started;
+    uint64_t at = ring->started, seen;
     struct wsh_ring_request request;
     uint32_t epoch;
     bool in_order;
@@ -244,6 +245,7 @@ static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring
     if (!wsh_record_is_sound(&request, at) || !is_free(ring, at + request.positions))
         return log_damaged(&request);
     request.taken = &ring->taken;
+    seen = wsh_ring_spans_now(ring);
     rc = keep_order(consumer, &request, epoch);
     in_order = !rc;
     if (in_order)
@@ -257,6 +259,7 @@ static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring
     note_taken(&consumer->stats, &request);
     if (!rc)
         note_given(ring, &request, at);
+    wsh_ring_spans_posted(ring, &request, at, seen, is_awaited(&request));
     note_started(ring, &request, at);
     return 1;
 }
@@ -318,6 +321,7 @@ static int free_slots(struct wsh_consumer_ring *ring)
     uint64_t before = ring->freed;
 
     while (ring->freed != ring->started && is_over(ring, ring->freed)) {
+        wsh_ring_spans_over(ring, ring->freed);
         ring->freed += ring->slot[ring->freed % WSH_RING_PIECES].n;
         WSH_INVARIANT(ring->freed <= ring->started);
     }

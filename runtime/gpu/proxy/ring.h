@@ -74,6 +74,7 @@ struct wsh_consumer_ring {
     uint16_t due[WSH_RING_PIECES]; /* slots whose answer is owed */
     struct wsh_ring_slot slot[WSH_RING_PIECES];
     uint64_t word[WSH_RING_PIECES]; /* results that travel with answers; apart, for most records have none */
+    struct wsh_ring_spans *spans;   /* NULL where nothing is traced */
 };
 
 struct wsh_consumer_stats {
@@ -101,6 +102,9 @@ struct wsh_consumer {
 struct wsh_consumer *wsh_consumer_open(struct wsh_ring *rings, unsigned n, const struct wsh_consumer_ops *ops,
                                        void *arg);
 void wsh_consumer_close(struct wsh_consumer *consumer);
+
+/* Where a trace asks for it: records of these rings are on the line of proxy thread `number` from now on. */
+void wsh_consumer_trace(struct wsh_consumer *consumer, unsigned number);
 
 /* In place, where there are wsh_consumer_size(n) bytes. */
 size_t wsh_consumer_size(unsigned n);

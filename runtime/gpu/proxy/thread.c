@@ -144,7 +144,10 @@ int wsh_proxy_thread_start(struct wsh_proxy_thread *thread)
     thread->reported_at = wsh_wait_now();
     thread->consumer =
         wsh_consumer_open(thread->rings, thread->proxy->each, &wsh_proxy_exec_ops, &thread->ctx);
-    return thread->consumer ? thread_create(thread) : -ENOMEM;
+    if (!thread->consumer)
+        return -ENOMEM;
+    wsh_consumer_trace(thread->consumer, thread->number);
+    return thread_create(thread);
 }
 
 void wsh_proxy_thread_stop(struct wsh_proxy_thread *thread)
