@@ -82,6 +82,13 @@ static int check_limits(const char *routine, const shmemx_ep_config_t *config, i
               "blocks is %d; it is from 1 to 1,024, or 0 for a default", config->blocks);
     REFUSE_IF(config->topk_bits != 0 && config->topk_bits != 32 && config->topk_bits != 64,
               "topk_bits is %d; it is 32 or 64, or 0 for 32", config->topk_bits);
+    REFUSE_IF(config->masks != 0 && config->masks != 1, "masks is %d; it is 0 or 1", config->masks);
+    REFUSE_IF(config->masks && (config->device || config->mode != SHMEMX_EP_LOW_LATENCY ||
+                                config->route == SHMEMX_EP_ONE_COPY),
+              "masks is 1, which is for low latency with rows in memory of the host, not by "
+              "SHMEMX_EP_ONE_COPY: a PE that hands rows on would take those of others along; give 0");
+    REFUSE_IF(config->limit_ms < 0 || (config->limit_ms && !config->masks),
+              "limit_ms is %d; it is positive, with masks, or 0", config->limit_ms);
     REFUSE_IF(config->exact != 0 && config->exact != 1, "exact is %d; it is 0 or 1", config->exact);
     for (size_t i = 0; i < sizeof config->unused / sizeof config->unused[0]; i++)
         REFUSE_IF(config->unused[i], "unused[%zu] is %d; it is 0: begin with SHMEMX_EP_CONFIG_INITIALIZER", i,

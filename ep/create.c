@@ -163,6 +163,8 @@ static int take_mover(struct shmemx_ep *ep)
     if (!ep->state || !ep->phase || !ep->group)
         return ep_refuse(routine, "no memory for %zu bytes of state", ep_state_bytes(&ep->shape));
     memset(ep->arena, 0, ep->shape.zeros);
+    if (ep_masks_open(ep))
+        return 1;
     if (shmem_ctx_create(0, &ep->ctx))
         return ep_refuse(routine, "no context; destroy some, for each instance takes one");
     return 0;
@@ -180,6 +182,7 @@ static void give_buffers(struct shmemx_ep *ep)
 static void give_up(struct shmemx_ep *ep)
 {
     give_buffers(ep);
+    ep_masks_close(ep);
     if (ep->config.device && ep->kernels)
         ep_device_calls->close(ep);
     if (ep->ctx != SHMEM_CTX_INVALID)

@@ -5,6 +5,7 @@
 
 #include "ep/interface.h"
 #include "ep/layout.h"
+#include "ep/masks.h"
 #include "ep/print.h"
 
 #include <stdbool.h>
@@ -99,8 +100,9 @@ struct shmemx_ep {
     shmemx_counter_t *counters; /* [shape.counters] */
     struct ep_state *state;
     struct ep_phase *phase;
-    char *group;      /* on the host: memory of the one group */
-    void *buffers[2]; /* low latency among near PEs: X and Y, from when they are asked for */
+    struct ep_masks *masks; /* or NULL */
+    char *group;            /* on the host: memory of the one group */
+    void *buffers[2];       /* low latency among near PEs: X and Y, from when they are asked for */
     /* What the host remembers of calls, to refuse what is out of order. */
     struct ep_half {
         bool sent; /* the sending half was called, the receiving one not yet */

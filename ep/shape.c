@@ -26,6 +26,11 @@ static int room_count(struct room *room, int counters)
     return first;
 }
 
+static int most_of(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 static int or_else(int value, int otherwise)
 {
     return value ? value : otherwise;
@@ -43,7 +48,8 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
     shape->experts = config->experts;
     shape->topk = config->topk;
     shape->tokens = config->tokens;
-    shape->one_copy = n > shape->near && shape->near > 1 && config->route != SHMEMX_EP_DIRECT;
+    shape->one_copy =
+        n > shape->near && shape->near > 1 && config->route != SHMEMX_EP_DIRECT && !config->masks;
     shape->far = shape->one_copy ? n / shape->near - 1 : n - shape->near;
     shape->mine = config->experts / n;
     shape->kinds = low ? shape->mine : 1;
@@ -130,8 +136,10 @@ static size_t group_bytes(const struct ep_shape *shape)
     return bytes + ep_align(((n + 1) * (size_t)shape->mine + 4 * n) * sizeof(int32_t), 16);
 }
 
-static void fill_low(struct ep_shape *shape)
+static void fill_low(struct ep_shape *shape, int masks)
 {
+    int results = masks ? shape->near * shape->topk : most_of(shape->near, shape->topk);
+
     shape->by_mine = ep_divisor(shape->mine);
     shape->by_topk = ep_divisor(shape->topk);
     shape->low_workers = shape->device ? EP_LOW_WORKERS : ep_host_workers();
@@ -142,7 +150,7 @@ static void fill_low(struct ep_shape *shape)
     shape->low_sources = shape->one_copy ? shape->n : shape->near;
     shape->low_head = ep_align(shape->low_meta + shape->scales, 128);
     shape->low_slot = ep_align(shape->low_head + shape->row, 128);
-    shape->low_results = (size_t)(shape->near > shape->topk ? shape->near : shape->topk) * shape->tokens;
+    shape->low_results = (size_t)results * shape->tokens; /* with masks apart by PE */
     shape->group = group_bytes(shape);
 }
 
@@ -213,9 +221,9 @@ static void place_far(struct ep_shape *shape, struct room *room)
 }
 
 /* Of an instance that pushes. */
-static void lay_out_pushed(struct ep_shape *shape, struct room *room)
+static void lay_out_pushed(struct ep_shape *shape, struct room *room, int masks)
 {
-    fill_low(shape);
+    fill_low(shape, masks);
     for (int parity = 0; parity < 2; parity++)
         lay_out_flags(shape, room, parity);
     shape->zeros = room->bytes;
@@ -253,9 +261,9 @@ void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int
     fill_numbers(shape, config);
     fill_sizes(shape, config);
     if (shape->pushes)
-        lay_out_pushed(shape, &room);
+        lay_out_pushed(shape, &room, config->masks);
     else
         lay_out_pulled(shape, &room);
     room_take(&room, (size_t)shape->handles, shape->kept);
-    shape->bytes = room.bytes;
+    shape->bytes = room.bytes + (config->masks ? ep_masks_arena(shape) : 0);
 }

@@ -71,16 +71,21 @@ typedef struct {
                             all that can come) */
     int pe_capacity;     /* high throughput: rows that a PE receives at most (0: tokens * the smaller of topk
                             and n) */
-    int unused[14];
+    /*
+     * Low latency, rows in memory of the host: 1: calls go on without PEs that fail, or make others wait for
+     * more than limit_ms (0: 100,000), and with SHMEMX_EP_AUTO directly; shmemx_ep_mask_query.
+     */
+    int masks, limit_ms;
+    int unused[12];
 } shmemx_ep_config_t;
 
 #define SHMEMX_EP_CONFIG_VERSION 1u
-#define SHMEMX_EP_CONFIG_INITIALIZER                                                 \
-    {                                                                                \
-        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        {                                                                            \
-            0                                                                        \
-        }                                                                            \
+#define SHMEMX_EP_CONFIG_INITIALIZER                                                       \
+    {                                                                                      \
+        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        {                                                                                  \
+            0                                                                              \
+        }                                                                                  \
     }
 
 /* Bytes that a PE takes. */
@@ -261,6 +266,21 @@ typedef struct {
 } shmemx_ep_statistics_t;
 
 int shmemx_ep_statistics(shmemx_ep_t ep, shmemx_ep_statistics_t *statistics);
+
+/*
+ * PEs that calls of this PE go on without, with config.masks. Local. A wait masks a PE that has failed (shmemx_pe_failed)
+ * or does not answer in limit_ms, after a line, which is shmemx_ep_error_last's too, and the call returns 0. A PE that
+ * is masked gets nothing, is waited for no more, and has nothing: its counts are 0, and sums lack its experts. Rows
+ * that it has announced and not sent are zeros, with row_sources -1, and are not sent back. All others' rows are exact.
+ *
+ * query writes masked[n], 1 for those. update masks number `pe` of the team, or with 0 takes it back; clean takes all
+ * back. A PE that lives comes back so: all PEs that are to go on with it call update or clean, and it calls clean,
+ * between the same calls and not between halves; then they meet (a barrier), and make the same calls again. Each call
+ * that a PE has made alone is over by then.
+ */
+int shmemx_ep_mask_update(shmemx_ep_t ep, int pe, int masked);
+int shmemx_ep_mask_query(shmemx_ep_t ep, int32_t *masked);
+int shmemx_ep_mask_clean(shmemx_ep_t ep);
 
 /*
  * Return the last line that this library has written about a refusal in this thread since the thread last asked,

@@ -37,6 +37,14 @@ EP_STEP int ep_low_far(const struct ep_run *run)
 }
 #endif
 
+/* Nor masks. */
+#define ep_masked(run, pe) ((void)(pe), 0)
+#define ep_any_masked(run) 0
+#define ep_drops(run, renew) 0
+#define ep_dropped(run, pe) 0
+#define ep_lie_apart(run) 0
+#define ep_absent_blank(run, args, come) ((void)0)
+
 EP_STEP char *ep_near_base(const struct ep_run *run, int near)
 {
     return near < EP_NEAR_FEW ? run->near_few[near] : run->near_arena[near];

@@ -10,8 +10,8 @@ int ep_host_workers(void)
 
 static struct ep_run host_run(struct shmemx_ep *ep)
 {
-    struct ep_run run = {ep->shape, ep->arena, ep->near_arena, ep->pes,  ep->counters,
-                         ep->state, ep->phase, ep->ctx,        ep->group};
+    struct ep_run run = {ep->shape, ep->arena, ep->near_arena, ep->pes,   ep->counters,
+                         ep->state, ep->phase, ep->ctx,        ep->group, ep->masks};
 
     return run;
 }
@@ -56,7 +56,12 @@ void ep_host_combine_receive(struct shmemx_ep *ep, const shmemx_ep_combine_t *ca
 void ep_host_low_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
     struct ep_run run = host_run(ep);
+    shmemx_ep_dispatch_t copy;
 
+    if (ep->masks && call->halves & SHMEMX_EP_SEND) {
+        ep_masks_look(ep);
+        call = ep_absent_choices(&run, call, &copy);
+    }
     phase_call(ep, call->halves & SHMEMX_EP_SEND ? ep->state->dispatches : ep->state->received);
     ep_low_dispatch(&run, call, call->halves);
 }
@@ -66,6 +71,8 @@ void ep_host_low_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
     struct ep_run run = host_run(ep);
     int halves = call->halves;
 
+    if (ep->masks && halves & SHMEMX_EP_SEND)
+        ep_masks_look(ep);
     phase_call(ep, halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined);
     if (halves & SHMEMX_EP_SEND && (call->signals || (call->waits && call->weights))) {
         ep_host_send_watched(&run, call);

@@ -25,6 +25,7 @@ struct ep_run {
     struct ep_phase *phase;
     shmem_ctx_t ctx;
     char *group;
+    struct ep_masks *masks; /* or NULL */
 };
 
 /* A BF16 row of a sum, or NULL: none. */
@@ -79,6 +80,29 @@ enum { EP_LANES = 1 };
 #define ep_low_publish(run, handle) ((void)(run), (void)(handle))
 #define ep_popc(word) __builtin_popcount(word)
 #define ep_group_or(word, bits) (void)(*(word) |= (bits))
+
+/*
+ * PEs that calls go on without (absent.c). Whether one is masked, and whether any is; whether words of a dispatch are
+ * dropped, `renew` from now on, and a PE's are; whether rows that a home adds up lie apart by PE.
+ */
+#define ep_masked(run, pe) ((run)->masks && (run)->masks->masked[pe])
+#define ep_any_masked(run) ((run)->masks && (run)->masks->any)
+#define ep_drops(run, renew) ((run)->masks ? ep_absent_drops(run, renew) : 0)
+#define ep_dropped(run, pe) ((run)->masks->dropped[pe])
+#define ep_lie_apart(run) ((run)->masks != NULL)
+/* `call` without choices of masked PEs: *copy, or itself where none is masked. */
+const shmemx_ep_dispatch_t *ep_absent_choices(const struct ep_run *run, const shmemx_ep_dispatch_t *call,
+                                              shmemx_ep_dispatch_t *copy);
+int ep_absent_drops(const struct ep_run *run, int renew);
+/* Zeros for the rows of a source that has announced them and was masked. */
+struct ep_low_come;
+void ep_absent_blank(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                     const struct ep_low_come *come);
+/* A put to a far peer. */
+void ep_absent_count(const struct ep_run *run, int counter, int pe);
+/* Waits for what number `pe` does; look: as shmemx_uint64_wait_until_timeout. False: it is masked. */
+typedef int ep_look_fn(const void *arg, double seconds);
+bool ep_absent_wait(const struct ep_run *run, int phase, int pe, ep_look_fn *look, const void *arg);
 
 uint32_t ep_word_await(const struct ep_run *run, int phase, int near, const uint64_t *word, uint32_t call);
 void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
@@ -171,6 +195,8 @@ void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype);
 EP_STEP void ep_put(const struct ep_run *run, void *dest, const void *source, size_t bytes, int counter,
                     int pe)
 {
+    if (run->masks)
+        ep_absent_count(run, counter, pe);
     shmemx_ctx_putmem_counted_nbi(run->ctx, dest, source, bytes, run->counters[counter], run->pes[pe]);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits for counters, which leave for the report of a hang what is waited for; and the end where a part is wrong. */
+/* Waits for counters, words and flags, which leave for the report of a hang what is waited for; and the end where a part is wrong. */
 #include "ep/host/run.h"
 
 /* Another thread may report: each member is a value of its own. */
@@ -15,16 +15,85 @@ void ep_await(const struct ep_run *run, int phase, int first, int count, ep_valu
     __atomic_store_n(&at->kind, 0, __ATOMIC_RELAXED);
 }
 
+/* A counter, or a word or flag, of a PE that may be masked. */
+struct looked {
+    shmemx_counter_t counter;
+    const uint64_t *word;
+    uint64_t value;
+};
+
+static int look_at_counter(const void *arg, double seconds)
+{
+    const struct looked *looked = arg;
+
+    return shmemx_counter_wait_until_timeout(looked->counter, looked->value, seconds);
+}
+
+static int look_at_word(const void *arg, double seconds)
+{
+    const struct looked *looked = arg;
+
+    return shmemx_uint32_wait_until_timeout((uint32_t *)(uintptr_t)looked->word, SHMEM_CMP_EQ,
+                                            (uint32_t)looked->value, seconds);
+}
+
+static int look_at_flag(const void *arg, double seconds)
+{
+    const struct looked *looked = arg;
+
+    return shmemx_uint64_wait_until_timeout((uint64_t *)(uintptr_t)looked->word, SHMEM_CMP_EQ, looked->value,
+                                            seconds);
+}
+
+/* Counters of low latency are `slots` in a row for each far peer, or one. */
+static void await_counter(const struct ep_run *run, int phase, int first, int i, uint64_t value)
+{
+    const struct looked looked = {run->counters[first + i], NULL, value};
+    int far = phase == EP_PHASE_WEIGHTS ? i : i / run->shape.slots;
+
+    if (run->masks)
+        ep_absent_wait(run, phase, ep_far_pe(&run->shape, far), look_at_counter, &looked);
+    else
+        shmemx_counter_wait_until(looked.counter, value);
+}
+
+static int number_of(const struct ep_run *run, int near)
+{
+    return run->shape.host * run->shape.near + near;
+}
+
+static bool word_comes(const struct ep_run *run, int phase, int near, const uint64_t *word, uint32_t call)
+{
+    const struct looked looked = {SHMEMX_COUNTER_INVALID, word, call};
+
+    if (run->masks)
+        return ep_absent_wait(run, phase, number_of(run, near), look_at_word, &looked);
+    shmem_uint32_wait_until((uint32_t *)(uintptr_t)word, SHMEM_CMP_EQ, call);
+    return true;
+}
+
+static void await_flag(const struct ep_run *run, int phase, int near, const uint64_t *flag, uint64_t number)
+{
+    const struct looked looked = {SHMEMX_COUNTER_INVALID, flag, number};
+
+    if (run->masks)
+        ep_absent_wait(run, phase, number_of(run, near), look_at_flag, &looked);
+    else
+        shmem_uint64_wait_until((uint64_t *)(uintptr_t)flag, SHMEM_CMP_EQ, number);
+}
+
 void ep_await_one(const struct ep_run *run, int phase, int first, int i, uint64_t value)
 {
     struct ep_phase *at = run->phase;
 
+    if (run->masks)
+        value -= run->masks->missed[first + i];
     if (shmemx_counter_fetch(run->counters[first + i]) >= value)
         return;
     for (int j = 0; j < run->shape.counters; j++)
         __atomic_store_n(&at->needs[j], j == i ? value : 0, __ATOMIC_RELAXED);
     __atomic_store_n(&at->kind, 1 + phase, __ATOMIC_RELEASE);
-    shmemx_counter_wait_until(run->counters[first + i], value);
+    await_counter(run, phase, first, i, value);
     __atomic_store_n(&at->kind, 0, __ATOMIC_RELAXED);
 }
 
@@ -55,8 +124,7 @@ uint32_t ep_word_await(const struct ep_run *run, int phase, int near, const uint
 
     if ((uint32_t)value != call) {
         note(run, phase, near);
-        shmem_uint32_wait_until((uint32_t *)(uintptr_t)word, SHMEM_CMP_EQ, call);
-        value = __atomic_load_n(word, __ATOMIC_RELAXED);
+        value = word_comes(run, phase, near, word, call) ? __atomic_load_n(word, __ATOMIC_RELAXED) : 0;
         __atomic_store_n(&run->phase->kind, 0, __ATOMIC_RELAXED);
     }
     return (uint32_t)(value >> 32);
@@ -73,7 +141,7 @@ void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_fn *flag
         if (!at || __atomic_load_n(at, __ATOMIC_ACQUIRE) == number)
             continue;
         note(run, phase, near);
-        shmem_uint64_wait_until((uint64_t *)(uintptr_t)at, SHMEM_CMP_EQ, number);
+        await_flag(run, phase, near, at, number);
         __atomic_store_n(&run->phase->kind, 0, __ATOMIC_RELAXED);
     }
 }

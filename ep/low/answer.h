@@ -25,6 +25,8 @@ EP_STEP void ep_low_put_weights(const struct ep_run *run, const struct ep_low_ca
     for (int i = ep_group_worker(run); i < shape->far; i += ep_group_workers(run)) {
         int pe = ep_far_pe(shape, ep_far_turn(shape, i)), me = ep_far_me(shape, pe);
 
+        if (ep_masked(run, pe))
+            continue;
         ep_put(run, run->arena + ep_weights_in(shape, me), from, (size_t)call->tokens * topk * sizeof(float),
                shape->c_weights + me, pe);
         ep_tally(run, &run->state->network_puts, 1);
@@ -85,7 +87,7 @@ EP_LOOP void ep_low_pass_weights(const struct ep_run *run, const struct ep_low_c
         int far = ep_far_turn(shape, turn);
 
         ep_low_await_weights(run, far);
-        if (!shape->exact || !shape->one_copy)
+        if ((!shape->exact || !shape->one_copy) && !ep_masked(run, ep_far_pe(shape, far)))
             ep_low_hand_weights(run, call, far, ep_low_member(&share), ep_low_members(&share, turn));
     }
 }
@@ -239,6 +241,8 @@ EP_LOOP void ep_low_answer(const struct ep_run *run, const struct ep_low_call *c
         int shift = ep_low_numbers_of(run).shift[source], each = ep_low_each(shape, shift);
         int items = ep_low_kept_count(run, call->handle, far) << shift, count = items ? items : 1;
 
+        if (ep_masked(run, ep_far_pe(shape, far)))
+            continue;
         record.far = far;
         record.pieces = (shape->hidden + each - 1) / each;
         for (; item < count; item += ep_workers(run)) {

@@ -85,6 +85,18 @@ EP_STEP void ep_low_take_word(const struct ep_run *run, const struct ep_low_call
                  number >> 12 > (uint32_t)shape->tokens || (number & 0xfff) > number >> 12);
 }
 
+/* Sources that are masked have nothing in this call, whatever has come; those that are later have their rows. */
+EP_STEP void ep_low_drop(const struct ep_run *run, const struct ep_low_numbers *numbers)
+{
+    for (int source = 0; source < run->shape.near; source++) {
+        if (!ep_dropped(run, ep_low_source_pe(run, source)))
+            continue;
+        ep_low_note_source(run, numbers, source, 0, 0);
+        for (int expert = 0; expert < run->shape.mine; expert++)
+            numbers->first[source * run->shape.mine + expert] = 0;
+    }
+}
+
 /* All workers of a group: waits for the words of so many sources, and adds up where their rows begin. */
 EP_STEP void ep_low_count(const struct ep_run *run, const struct ep_low_call *call, int sources,
                           int64_t *waits)
@@ -98,6 +110,8 @@ EP_STEP void ep_low_count(const struct ep_run *run, const struct ep_low_call *ca
         ep_low_take_word(run, call, &numbers, i / each, shape->mine - i % each,
                          ep_is_first_group(run) ? waits : NULL);
     }
+    if (ep_drops(run, sources == shape->near))
+        ep_low_drop(run, &numbers);
     ep_sync_group(run);
     EP_BY_GROUP(run, i, shape->mine)
     {
@@ -324,6 +338,13 @@ EP_STEP void ep_low_locate(const struct ep_run *run, struct ep_low_come *come)
     come->row = slot + run->shape.low_head;
 }
 
+/* Whether its row may not have come, for its source is masked since the words of the call. */
+EP_STEP int ep_low_lost(const struct ep_run *run, const struct ep_low_come *come)
+{
+    return ep_any_masked(run) && !ep_low_in_window(run, come->source) &&
+           ep_masked(run, ep_low_source_pe(run, come->source));
+}
+
 EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                                struct ep_low_come *come, int first, int columns)
 {
@@ -337,6 +358,10 @@ EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatc
         ep_low_locate_far(run, come);
     else
         ep_flags_await(run, EP_PHASE_ROWS, 2, ep_low_come_flag, come, come->call->number);
+    if (ep_low_lost(run, come)) {
+        ep_absent_blank(run, args, come);
+        return;
+    }
     ep_copy_to_each(run, come->row + ep_low_bytes((size_t)first, unit), ep_low_bytes(columns, unit),
                     scaled ? (const float *)(come->row - ep_low_scales(shape)) + first / EP_GROUP : NULL,
                     columns / EP_GROUP, shape->topk, ep_low_row_address, ep_low_scales_address, come);
@@ -356,6 +381,8 @@ EP_STEP const uint64_t *ep_low_all_flags(const struct ep_run *run, const void *a
 EP_STEP void ep_low_take_stepped(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                                  struct ep_low_come *come)
 {
+    if (ep_low_lost(run, come))
+        return;
     for (int piece = 0; piece < come->piece && !ep_low_in_window(run, come->source); piece += EP_LANES)
         ep_flags_await(run, EP_PHASE_ROWS, ep_low_least(come->piece - piece, EP_LANES), ep_low_all_flags,
                        come, come->call->number);

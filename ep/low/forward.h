@@ -307,6 +307,18 @@ EP_STEP void ep_low_hand_rows(const struct ep_run *run, const struct ep_low_imag
     }
 }
 
+/* What a far peer that is masked has for this PE: words of no rows. */
+EP_STEP void ep_low_hand_none(const struct ep_run *run, const struct ep_low_call *call, int far)
+{
+    const struct ep_shape *shape = &run->shape;
+    uint64_t *to = (uint64_t *)(run->arena + shape->low_words[call->parity]) +
+                   (size_t)ep_low_far_source(run, ep_far_pe(shape, far)) * (shape->mine + 1);
+
+    ep_low_records(run, call->handle)[far] = 0;
+    for (int i = 0; i <= shape->mine; i++)
+        ep_word_store(to + i, call->word);
+}
+
 /* All workers of a group, of `members` that have the image: number `member` of them. */
 EP_STEP void ep_low_hand_image(const struct ep_run *run, const struct ep_low_call *call, int far, int member,
                                int members)
@@ -316,6 +328,10 @@ EP_STEP void ep_low_hand_image(const struct ep_run *run, const struct ep_low_cal
     ep_await_one(run, EP_PHASE_PART, run->shape.c_far, far * run->shape.slots + call->parity,
                  run->state->come[call->parity] + 1);
     ep_acquire(run);
+    if (ep_masked(run, ep_far_pe(&run->shape, far))) {
+        ep_low_hand_none(run, call, far);
+        return;
+    }
     image = ep_low_image_of(run, call, far);
     if (run->shape.one_copy)
         ep_low_rank_image(run, &image);

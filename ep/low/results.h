@@ -33,7 +33,8 @@ EP_STEP void ep_low_begin(const struct ep_run *run, const struct ep_low_call *ca
     {
         uint64_t *to = (uint64_t *)(ep_near_base(run, near) + shape->low_begun[call->parity]) + shape->local;
 
-        ep_word_store(to, call->word);
+        if (!ep_masked(run, ep_low_world(run, near)))
+            ep_word_store(to, call->word);
     }
 }
 
@@ -105,6 +106,8 @@ EP_STEP void ep_low_push_piece(const struct ep_run *run, struct ep_low_result *r
         if (row < EP_LOW_BEYOND || row == -1 || row >= shape->y_rows)
             continue;
         result->at = result->first + result->offset * shape->topk + k;
+        if (ep_lie_apart(run)) /* what one that is late still stores is no other's */
+            result->at += shape->local * shape->tokens * shape->topk;
         to = ep_low_result(run, ep_near_base(run, result->home), result->call->parity, result->at);
         if (row == EP_LOW_BEYOND)
             ep_zero(to + (size_t)first * 2, (size_t)columns * 2);
@@ -137,7 +140,7 @@ EP_STEP void ep_low_recall(const struct ep_run *run, const struct ep_low_call *c
     {
         int tokens = ep_low_least(sources[i].tokens, shape->tokens), rows = sources[i].rows;
 
-        tokens = tokens < 0 ? 0 : tokens;
+        tokens = tokens < 0 || ep_masked(run, ep_low_source_pe(run, i)) ? 0 : tokens;
         ep_low_note_source(run, &numbers, i, tokens, rows < 0 ? 0 : ep_low_least(rows, tokens));
     }
     ep_sync_group(run);

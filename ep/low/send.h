@@ -22,6 +22,8 @@ EP_STEP void ep_low_tell(const struct ep_run *run, const struct ep_low_call *cal
                 ? (uint32_t)ep_low_total(rank, ep_low_world(run, near) * shape->mine + at)
                 : (uint32_t)call->tokens << 12 | (uint32_t)ep_low_total(rank, shape->experts + near);
 
+        if (ep_masked(run, ep_low_world(run, near)))
+            continue;
         ep_word_store(to, (uint64_t)number << 32 | call->word);
     }
 }
@@ -149,6 +151,8 @@ EP_STEP void ep_low_put_image(const struct ep_run *run, const struct ep_low_call
     char *image = run->arena + ep_slot_image(shape, shape->send, far, call->parity);
     size_t bytes = ep_low_head(run, call, rank, far, image);
 
+    if (ep_masked(run, pe))
+        return;
     ep_put(run, run->arena + ep_slot_image(shape, shape->window_in, me, call->parity), image, bytes,
            shape->c_far + me * shape->slots + call->parity, pe);
     ep_tally(run, &run->state->network_rows, (bytes - shape->head) / shape->record);

@@ -29,7 +29,7 @@ EP_STEP const char *ep_low_far_result(const struct ep_run *run, const struct ep_
     const struct ep_shape *shape = &run->shape;
     int far = ep_low_far(run) ? home->own.targets[i] - shape->near : -1, record;
 
-    if (far < 0 || far >= shape->far)
+    if (far < 0 || far >= shape->far || ep_masked(run, ep_far_pe(shape, far)))
         return NULL;
     record = ep_low_least(home->own.records[i] & INT32_MAX, shape->tokens - 1);
     return run->arena + ep_slot_result(shape, shape->result_in, far, home->call->parity) +
@@ -48,6 +48,13 @@ EP_STEP const char *ep_low_far_choice(const struct ep_run *run, const struct ep_
         if (home->own.targets[i] == target)
             return ep_low_far_result(run, home, i);
     return NULL;
+}
+
+/* Whether a target of this host, which others are not asked of, is masked. */
+EP_STEP int ep_low_home_lacks(const struct ep_run *run, int target)
+{
+    return ep_any_masked(run) && target >= 0 && target < run->shape.near &&
+           ep_masked(run, ep_low_world(run, target));
 }
 
 /* Row number i of those that near PEs have reduced: its offset, or -1. */
@@ -73,11 +80,19 @@ EP_STEP struct ep_term ep_low_reduced_term(const struct ep_run *run, const void 
     int at = ep_low_home_reduced(run, home, i);
     struct ep_term term = {NULL, 1.0f};
 
-    if (at >= 0)
+    if (at >= 0 && !ep_low_home_lacks(run, home->own.targets[i]))
         term.row = ep_low_result(run, run->arena, home->call->parity, at);
-    else if (ep_low_far(run))
+    else if (at < 0 && ep_low_far(run))
         term.row = ep_low_far_result(run, home, i);
     return term;
+}
+
+/* Of the row that a target of this host pushes for choice k. */
+EP_STEP int ep_low_pushed_at(const struct ep_run *run, const struct ep_low_home *home, int target, int k)
+{
+    int row = home->token * run->shape.topk + k;
+
+    return ep_lie_apart(run) ? target * run->shape.tokens * run->shape.topk + row : row;
 }
 
 EP_STEP const uint64_t *ep_low_pushed_flag(const struct ep_run *run, const void *arg, int k, int *near)
@@ -87,8 +102,8 @@ EP_STEP const uint64_t *ep_low_pushed_flag(const struct ep_run *run, const void 
     *near = ep_low_home_target(run, home, k);
     return *near < 0 || *near >= run->shape.near
                ? NULL
-               : ep_low_result_flag(run, run->arena, home->call->parity, home->token * run->shape.topk + k,
-                                    home->piece);
+               : ep_low_result_flag(run, run->arena, home->call->parity,
+                                    ep_low_pushed_at(run, home, *near, k), home->piece);
 }
 
 EP_STEP struct ep_term ep_low_pushed_term(const struct ep_run *run, const void *arg, int k)
@@ -99,14 +114,14 @@ EP_STEP struct ep_term ep_low_pushed_term(const struct ep_run *run, const void *
     struct ep_term term = {NULL, 0.0f};
     int target = ep_low_home_target(run, home, k);
 
-    if (target < 0)
+    if (target < 0 || ep_low_home_lacks(run, target))
         return term;
     if (ep_low_far(run) && target >= run->shape.near) {
         term.row = ep_low_far_choice(run, home, k);
         term.weight = 1.0f;
         return term;
     }
-    term.row = ep_low_result(run, run->arena, home->call->parity, home->token * run->shape.topk + k);
+    term.row = ep_low_result(run, run->arena, home->call->parity, ep_low_pushed_at(run, home, target, k));
     if (!args->weights)
         term.weight = home->own.weights[k];
     else if (k < columns)

@@ -32,7 +32,9 @@ class Config(ctypes.Structure):
         ("row_bytes", _int),
         ("expert_capacity", _int),
         ("pe_capacity", _int),
-        ("unused", _int * 14),
+        ("masks", _int),
+        ("limit_ms", _int),
+        ("unused", _int * 12),
     ]
 
 

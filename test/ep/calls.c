@@ -91,6 +91,8 @@ static shmemx_ep_config_t config_of(const struct calls *calls)
     config.handles = calls->options.handles;
     config.topk_bits = calls->options.wide ? 64 : 0;
     config.exact = job->exact;
+    config.masks = calls->options.masks != 0;
+    config.limit_ms = calls->options.masks;
     return config;
 }
 
@@ -214,12 +216,12 @@ static void fill_full(struct calls *calls)
 
 static void fill_into(struct calls *calls, int64_t call)
 {
-    bool low = calls->mode == REF_LOW_LATENCY, wide = calls->options.wide;
+    bool low = calls->mode == REF_LOW_LATENCY, wide = calls->options.wide, some = !calls->options.masks;
 
     calls->into = (struct calls_rows){.rows = calls->got,
                                       .row_scales = calls->job.dtype != REF_BF16 ? calls->got_scales : NULL,
-                                      .counts = call % 3 == 1 ? NULL : calls->counts,
-                                      .sources = call % 3 == 2 ? NULL : calls->sources,
+                                      .counts = some && call % 3 == 1 ? NULL : calls->counts,
+                                      .sources = some && call % 3 == 2 ? NULL : calls->sources,
                                       .row_topk = low    ? NULL
                                                   : wide ? (void *)calls->wide_got
                                                          : calls->got_topk,

@@ -20,6 +20,7 @@ struct calls_options {
     int capacity; /* of the configuration; 0: all that can come */
     int window, handles;
     bool wide; /* topk of 64 bits */
+    int masks; /* low latency: with masks, and such a limit in ms */
     int spare; /* low latency: columns of the configuration that calls do not have */
 };
 

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Expert parallelism with masks: a PE dies, or is late, and dispatch and combine go on without it; the rows of the others
+# are exact, and one that comes back is served. WSH_TEST_LONG=1: each PE, at random times, with many seeds.
+# timeout: 60
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+absent=$(test_program test/ep/absent)
+SHMEM_SYMMETRIC_SIZE=16M SHMEM_LIBFABRIC_PROVIDER=tcp
+export SHMEM_SYMMETRIC_SIZE SHMEM_LIBFABRIC_PROVIDER
+
+# PEs hosts how who
+dies()
+{
+    run_job 40 "$oshrun" -n "$1" --nodes-emulated "$2" --on-pe-failure continue "$absent" "$3" "$4"
+    tap_check "$1 PEs, $2 hosts, seed ${WSH_TEST_SEED:-}: PE $4 dies, $3, and calls go on" \
+        sh -c "[ $status = 0 ] && [ \$(grep -c 'went on' '$out') = $(($1 - 1)) ]"
+}
+
+late()
+{
+    run_job 40 "$oshrun" -n "$1" --nodes-emulated "$2" "$absent" "$3" "$4"
+    tap_check "$1 PEs, $2 hosts, seed ${WSH_TEST_SEED:-}: PE $4 is late, $3, and comes back" \
+        sh -c "[ $status = 0 ] && [ \$(grep -c 'went on' '$out') = $1 ]"
+}
+
+seed()
+{
+    WSH_TEST_SEED=$1
+    export WSH_TEST_SEED
+}
+
+if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
+    for turn in $(seq 0 63); do
+        seed "$turn"
+        for hosts in 1 2 4; do
+            for how in before halves between any; do dies 8 $hosts $how $((turn % 8)); done
+            late 8 $hosts late $((turn % 8))
+        done
+        late 4 1 alone $((turn % 4))
+        late 4 2 alone $((turn % 4))
+        dies 3 1 any $((turn % 3))
+        dies 2 2 any 1
+    done
+    tap_done
+    exit
+fi
+seed 1
+dies 8 1 before 0
+dies 8 2 halves -1
+dies 8 4 between 3
+seed 2
+late 8 2 late 1
+seed 3
+late 3 1 alone 0
+tap_done
