@@ -51,6 +51,9 @@ _PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
         [_pointer, _int, ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_int32)],
     ),
     "shmemx_ep_statistics": (_int, [_pointer, ctypes.POINTER(Statistics)]),
+    "shmemx_ep_mask_update": (_int, [_pointer, _int, _int]),
+    "shmemx_ep_mask_query": (_int, [_pointer, ctypes.POINTER(ctypes.c_int32)]),
+    "shmemx_ep_mask_clean": (_int, [_pointer]),
     "shmemx_ep_error_last": (ctypes.c_char_p, []),
 }
 
@@ -417,6 +420,23 @@ class ExpertParallel:
         result = Statistics()
         check(_routine("shmemx_ep_statistics")(self._ep, result), "shmemx_ep_statistics")
         return result
+
+    def mask_update(self, pe: int, masked: bool) -> None:
+        """Mask number `pe` of the team, or take it back (shmemx_ep_mask_update)."""
+        check(
+            _routine("shmemx_ep_mask_update")(self._ep, pe, int(masked)), "shmemx_ep_mask_update"
+        )
+
+    def mask_query(self) -> List[int]:
+        """Return 1 for each PE of the team that calls go on without, else 0
+        (shmemx_ep_mask_query)."""
+        masked = (ctypes.c_int32 * self.n_pes)()
+        check(_routine("shmemx_ep_mask_query")(self._ep, masked), "shmemx_ep_mask_query")
+        return list(masked)
+
+    def mask_clean(self) -> None:
+        """Take all PEs back (shmemx_ep_mask_clean)."""
+        check(_routine("shmemx_ep_mask_clean")(self._ep), "shmemx_ep_mask_clean")
 
 
 def _team_size(handle: int) -> int:

@@ -23,7 +23,7 @@ export WARPSHMEM_LIBRARY_DIR SHMEM_SYMMETRIC_SIZE PYTHONPATH PYTHONDONTWRITEBYTE
 normal=$here/deep_ep_normal_test.py
 elastic=$here/deep_ep_elastic_test.py,$here/deep_ep_elastic_wrong_test.py,$here/deep_ep_callers_test.py
 more=$here/deep_ep_hybrid_test.py,$here/deep_ep_nvfp4_test.py,$here/deep_ep_redundant_test.py,$here/deep_ep_overlap_test.py,$here/torch_ops_test.py
-all=$normal,$here/deep_ep_low_test.py,$here/deep_ep_values_test.py,$here/deep_ep_quick_test.py,$elastic,$more,$here/deep_ep_other_test.py
+all=$normal,$here/deep_ep_low_test.py,$here/deep_ep_values_test.py,$here/deep_ep_quick_test.py,$here/deep_ep_masks_test.py,$elastic,$more,$here/deep_ep_other_test.py
 
 # tests HOW: the lines of a job's TAP as this script's own.
 tests()
@@ -54,6 +54,10 @@ job "2 processes" "$python" "$here/deep_ep_page.py" "$top_srcdir/docs/guide/deep
 job "groups" "$python" "$here/deep_ep_job.py" 4 "$here/deep_ep_groups_test.py"
 WSH_TEST_HOSTS=2 SHMEM_LIBFABRIC_PROVIDER=tcp job "2 emulated hosts" "$oshrun" -n 4 --nodes-emulated 2 \
     "$python" -u "$here/deep_ep_job.py" launched "$all,$here/ep_test.py" "" "$tap_dir/store"
+SHMEM_LIBFABRIC_PROVIDER=tcp run_job 60 "$oshrun" -n 4 --nodes-emulated 2 --on-pe-failure continue \
+    "$python" "$here/deep_ep_masks_test.py" "$tap_dir/death"
+tap_check "a rank dies, and low-latency calls go on, 2 emulated hosts" \
+    sh -c "[ $status = 0 ] && [ \$(grep -c '^went on' '$out') = 3 ]"
 [ "${WARPSHMEM_PYTHON_CALLS:-}" != extension ] || WARPSHMEM_PYTHON_CALLS=ctypes job "one group, by ctypes" \
     "$python" "$here/deep_ep_job.py" 2 "$all,$here/ep_test.py"
 if [ "${WSH_TEST_LONG:-0}" = 1 ]; then

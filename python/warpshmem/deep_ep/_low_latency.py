@@ -137,6 +137,7 @@ class LowLatency:
             return entries[-1]
         entries = self.entries.setdefault(key, [])
         self.buffer.refuse_capture("low_latency_dispatch with a new shape")
+        masks = self._masks(device)
         entries.append(
             Entry(
                 dict(
@@ -151,11 +152,27 @@ class LowLatency:
                     handles=HANDLES,
                     topk_bits=64,
                     row_bytes=_nvfp4.row_bytes(hidden) if dtype == ep.BYTES else 0,
+                    **masks,
                 ),
                 self.buffer.team,
             )
         )
+        for rank in self.buffer._masked:
+            entries[-1].instance.mask_update(rank, True)
         return entries[-1]
+
+    def _masks(self, device: int) -> Dict[str, int]:
+        """Return the fields of an instance that are of masks."""
+        if not self.buffer.enable_shrink:
+            return {}
+        if device:
+            raise not_offered(
+                "Buffer.low_latency_dispatch",
+                "enable_shrink",
+                True,
+                "make the Buffer with False: kernels know of no masks, tensors of the CPU do",
+            )
+        return dict(masks=1, limit_ms=max(1, int(self.buffer.low_latency_limit_secs * 1000)))
 
     def _agree(self, key: Tuple[int, ...], topk: int, tokens: int) -> int:
         """Return the top-k of a new instance; what else PEs must give alike is refused by name."""

@@ -11,7 +11,8 @@ from warpshmem import ep
 from . import _layout, _low_latency, _normal, _nvfp4, _signals, _start, _topk
 from ._agree import Agreement
 from ._local import Local
-from ._refused import DISPATCH, Refused
+from ._masks import Masks
+from ._refused import DISPATCH
 from .config import Config, bytes_for
 from .errors import not_offered, refuse_others, wrong
 from .utils.event import EventHandle, EventOverlap, Launch
@@ -21,13 +22,15 @@ Rows = Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]
 HINT_TOPK = 16
 
 
-class Buffer(Local, Refused):
+class Buffer(Local, Masks):
     """Dispatch and combine for a group of processes, a PE each.
 
     Collective over the group. group: of torch.distributed; or comm: a communicator of mpi4py. The
     group's processes are the PEs of warpshmem, which is started by it where it is not running yet.
     num_nvl_bytes, num_rdma_bytes, num_qps_per_rank and the allow_… arguments are kept and change
-    nothing: symmetric memory grows as calls need it.
+    nothing: symmetric memory grows as calls need it. enable_shrink: low-latency calls, with tensors
+    of the CPU, go on without ranks that fail (oshrun --on-pe-failure continue) or do not answer in
+    low_latency_limit_secs, an attribute that is set before the first call of a shape.
     """
 
     num_sms: int = 20
@@ -48,15 +51,12 @@ class Buffer(Local, Refused):
         comm: Any = None,
         use_fabric: bool = False,
     ) -> None:
-        if enable_shrink:
-            raise not_offered(
-                "Buffer", "enable_shrink", True, "leave it False: a rank that dies ends the job"
-            )
         self.rank, self.group_size, self.team = _start.start(group, comm)
         _start.made()
         self.group, self.low_latency_mode, self._destroyed = group, low_latency_mode, False
         self.num_nvl_bytes, self.num_rdma_bytes = num_nvl_bytes, num_rdma_bytes
-        self.explicitly_destroy, self.enable_shrink = explicitly_destroy, False
+        self.explicitly_destroy, self.enable_shrink = explicitly_destroy, enable_shrink
+        self._masked = set()
         self.runtime = _start.Runtime(self.rank, self.group_size)
         self.agreement = Agreement(self.group_size, self.team)
         self.comm_stream = torch.cuda.Stream(priority=-1) if torch.cuda.is_available() else None

@@ -13,7 +13,7 @@ class NotOffered(NotImplementedError):
 
 
 def not_offered(call: str, argument: str, value: Any, cure: str) -> NotOffered:
-    """Make the exception: `raise not_offered("Buffer", "enable_shrink", True, "leave it
+    """Make the exception: `raise not_offered("Buffer", "use_logfmt", True, "leave it
     False")`."""
     return NotOffered("deep_ep.%s: %s=%r is not offered here; %s" % (call, argument, value, cure))
 
