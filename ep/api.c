@@ -53,6 +53,10 @@ static int host_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
         ep_host_low_dispatch(ep, call);
         return 0;
     }
+    if (ep->shape.pulls) {
+        ep_host_pull_dispatch(ep, call);
+        return 0;
+    }
     if (call->halves & SHMEMX_EP_SEND)
         ep_host_dispatch_send(ep, call);
     if (call->halves & SHMEMX_EP_RECEIVE)
@@ -83,6 +87,10 @@ static int host_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
 {
     if (ep->shape.pushes) {
         ep_host_low_combine(ep, call);
+        return 0;
+    }
+    if (ep->shape.pulls) {
+        ep_host_pull_combine(ep, call);
         return 0;
     }
     if (call->halves & SHMEMX_EP_SEND)

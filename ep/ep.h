@@ -23,6 +23,7 @@ struct ep_state {
     uint64_t sent, results; /* parts sent to each far peer, result parts received from each, since create */
     uint64_t come[2], back[2]; /* ep/low: parts, and results, received from each far peer, by parity */
     uint32_t x_turn, y_turn;   /* of the last call */
+    uint32_t turn;             /* in one host: the next item of a call of high throughput */
     uint32_t arrived[8]; /* kernels: blocks at each of their barriers; lanes that have found a wrong part */
 #ifdef EP_CLOCKS
     uint64_t clocks[16];
@@ -158,6 +159,10 @@ void ep_host_combine_receive(struct shmemx_ep *ep, const shmemx_ep_combine_t *ca
 /* The same of an instance that pushes. */
 void ep_host_low_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call);
 void ep_host_low_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call);
+
+/* The same of high throughput in one host. */
+void ep_host_pull_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call);
+void ep_host_pull_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call);
 
 /* The same on a stream, by kernels (ep/device); 0, or nonzero after a line. NULL where built without nvcc. */
 struct ep_device_calls {

@@ -13,6 +13,10 @@
  *   counted   what an origin counts for each PE: rows by kind, then in high throughput rows that have each local expert
  *   turn      which of the two X, or of the two Y: not the one of the call before
  *
+ * High throughput in one host (ep/steps/pull.h) has no far peers, images or counters.
+ *
+ *   chunk     EP_CHUNK successive tokens of a PE, or of its rows that a PE brings back: they have a flag
+ *
  * Low latency (ep/low) has slots in place of stores: rows are pushed there.
  *
  *   slot      of ep/low: memory of a row from one source, at its target
@@ -33,6 +37,8 @@
 #endif
 
 enum { EP_ALIGN = 256, EP_SLOTS_LOW = 2, EP_SLOTS_HIGH = 4, EP_TOPK_MAX = 16, EP_GROUP = 128 };
+/* High throughput in one host: tokens, or rows, that are ready together. */
+enum { EP_CHUNK = 4 };
 /* Low latency: tokens of a call at most; columns that pieces are made of; workers that have a piece of few rows. */
 enum {
     EP_LOW_SHIFT = 11,
@@ -104,6 +110,9 @@ struct ep_shape {
     int c_y, c_result, c_result_credit; /* combine: [near], [far][slots], [far] */
     int c_weights;                      /* [far] */
     int counters;
+    /* High throughput in one host (ep/steps/pull.h). By parity: words [near][counted + 1], [near]; flags [near][chunks] */
+    int pulls, chunks;
+    size_t near_words[2], near_begun[2], near_ready[2], near_back[2];
     /* Low latency (ep/low) */
     int pushes, exact;         /* it is that; results are pushed row by row */
     int units, pieces;         /* of EP_LOW_UNIT columns; of a row at most, a power of two */
@@ -161,6 +170,7 @@ struct ep_low_source {
 struct ep_near_y {
     int64_t y;       /* bytes from the beginning of its arena */
     int64_t weights; /* the same; 0: none */
+    int64_t flagged; /* in one host: its rows have flags */
 };
 
 /* For ep_divide by n: exact where both are less than 65,536, or their product than 2^32. */

@@ -65,6 +65,8 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
     shape->topk_shift = config->topk_bits == 64;
     shape->y_rows = (int64_t)(low ? shape->mine : 1) * shape->capacity;
     shape->pushes = low;
+    shape->pulls = !low && !shape->far;
+    shape->chunks = shape->pulls ? (shape->tokens + EP_CHUNK - 1) / EP_CHUNK : 0;
     shape->exact = config->exact;
 }
 
@@ -197,6 +199,8 @@ static void lay_out_counters(struct ep_shape *shape, struct room *room)
 {
     int between = shape->one_copy ? shape->near * shape->far : 0;
 
+    if (shape->pulls)
+        return;
     shape->c_near = room_count(room, shape->near);
     shape->c_far = room_count(room, shape->far * shape->slots);
     shape->c_credit = room_count(room, shape->far);
@@ -236,9 +240,23 @@ static void lay_out_pushed(struct ep_shape *shape, struct room *room, int masks)
         ep_align(ep_low_kept_records(shape, 0) + shape->far * sizeof(int32_t) - shape->handle, EP_ALIGN);
 }
 
+/* What near PEs of one that pulls write here, which begins as zeros. */
+static void lay_out_ready(struct ep_shape *shape, struct room *room, int parity)
+{
+    size_t near = (size_t)shape->near, chunks = near * (size_t)shape->chunks;
+
+    shape->near_words[parity] = room_take(room, near * ((size_t)shape->counted + 1), sizeof(uint64_t));
+    shape->near_begun[parity] = room_take(room, near, sizeof(uint64_t));
+    shape->near_ready[parity] = room_take(room, chunks, sizeof(uint64_t));
+    shape->near_back[parity] = room_take(room, chunks, sizeof(uint64_t));
+}
+
 /* Of one whose near PEs pull. */
 static void lay_out_pulled(struct ep_shape *shape, struct room *room)
 {
+    for (int parity = 0; parity < 2 && shape->pulls; parity++)
+        lay_out_ready(shape, room, parity);
+    shape->zeros = room->bytes;
     for (int parity = 0; parity < 2; parity++)
         lay_out_store(shape, room, parity);
     lay_out_images(shape, room);

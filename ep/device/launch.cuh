@@ -31,14 +31,14 @@ static int ep_cuda_refuse(const char *routine, const char *what, cudaError_t sta
 static const void *ep_dispatch_kernel(const struct ep_shape *shape)
 {
     if (!shape->pushes)
-        return (const void *)ep_kernel_dispatch;
+        return shape->pulls ? ep_kernel_pull_dispatch : (const void *)ep_kernel_dispatch;
     return shape->far ? ep_low_far_kernels.dispatch : ep_low_near_kernels.dispatch;
 }
 
 static const void *ep_combine_kernel(const struct ep_shape *shape)
 {
     if (!shape->pushes)
-        return (const void *)ep_kernel_combine;
+        return shape->pulls ? ep_kernel_pull_combine : (const void *)ep_kernel_combine;
     return shape->far ? ep_low_far_kernels.combine : ep_low_near_kernels.combine;
 }
 

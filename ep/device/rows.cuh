@@ -137,9 +137,9 @@ EP_STEP void ep_quantize_unit(uint2 *to, float *scale, uint4 columns, bool there
         *scale = wsh_ep_scale_of(amax, kind);
 }
 
-EP_LOOP void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype)
+template <int DEPTH> EP_STEP void ep_quantize_columns(void *to, float *scales, const void *x, int hidden, int dtype)
 {
-    enum { DEPTH = 7, COLUMNS = 8 }; /* 7168 columns are four rounds */
+    enum { COLUMNS = 8 };
     enum wsh_ep_scale kind = dtype == SHMEMX_EP_FP8_UE8M0 ? WSH_EP_SCALE_POWER2 : WSH_EP_SCALE_FLOAT;
     int units = hidden / COLUMNS;
 
@@ -158,6 +158,11 @@ EP_LOOP void ep_quantize(void *to, float *scales, const void *x, int hidden, int
             ep_quantize_unit((uint2 *)to + unit, scales + unit * COLUMNS / EP_GROUP, held[u], unit < units, kind);
         }
     }
+}
+
+EP_LOOP void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype)
+{
+    ep_quantize_columns<7>(to, scales, x, hidden, dtype); /* 7168 are four rounds */
 }
 
 #endif

@@ -154,7 +154,7 @@ EP_STEP char *ep_group_memory(const struct ep_run *run)
 }
 
 /* Words of ep_state.arrived. */
-enum { EP_ARRIVED_SYNC, EP_ARRIVED_LAST, EP_ARRIVED_PUBLISH, EP_ARRIVED_WRONG };
+enum { EP_ARRIVED_SYNC, EP_ARRIVED_LAST, EP_ARRIVED_PUBLISH, EP_ARRIVED_WRONG, EP_ARRIVED_MET };
 
 /* The word goes back to 0 with the last block. A barrier lies between two uses of a word. */
 EP_LOOP int ep_grid_last(unsigned *arrived)

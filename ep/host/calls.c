@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Halves of calls on the host: the steps, run by the calling thread. */
 #include "ep/low/calls.h"
+#include "ep/steps/add.h"
 #include "ep/steps/combine.h"
 
 int ep_host_workers(void)
@@ -51,6 +52,22 @@ void ep_host_combine_receive(struct shmemx_ep *ep, const shmemx_ep_combine_t *ca
 
     phase_call(ep, ep->state->combined);
     ep_combine_receive(&run, call);
+}
+
+void ep_host_pull_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    struct ep_run run = host_run(ep);
+
+    phase_call(ep, call->halves & SHMEMX_EP_SEND ? ep->state->dispatches : ep->state->received);
+    ep_pull_dispatch(&run, call, call->halves);
+}
+
+void ep_host_pull_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    struct ep_run run = host_run(ep);
+
+    phase_call(ep, call->halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined);
+    ep_add_combine(&run, call, call->halves);
 }
 
 void ep_host_low_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)

@@ -57,6 +57,7 @@ enum { EP_LANES = 1 };
 #define ep_group_worker(run) 0
 #define ep_group_workers(run) 1
 #define ep_last(run) 1
+#define ep_met(run) 1
 #define ep_leads(run) 1
 #define ep_sync(run) ((void)0)
 #define ep_sync_group(run) ((void)0)

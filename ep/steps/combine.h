@@ -42,19 +42,11 @@ EP_STEP void ep_combine_send(const struct ep_run *run, const shmemx_ep_combine_t
     const struct ep_shape *shape = &run->shape;
     struct ep_call call = ep_combine_call(run, args, run->state->combines);
 
-    if (shape->far && args->weights)
+    if (args->weights)
         ep_store_weights(run, &call, args);
     ep_store_y(run, &call, args);
     if (ep_worker(run) == 0)
         ep_store_y_header(run, &call, args);
-    if (!shape->far) {
-        if (ep_last(run)) {
-            ep_signal_near(run, shape->c_y, ep_group_worker(run), ep_group_workers(run));
-            if (ep_group_worker(run) == 0)
-                ep_combine_sent(run, &call);
-        }
-        return;
-    }
     if (ep_worker(run) == 0)
         ep_flush(run);
     ep_sync(run);
@@ -123,11 +115,10 @@ EP_STEP void ep_combine_round(const struct ep_run *run, const struct ep_call *ca
     const struct ep_shape *shape = &run->shape;
     struct ep_part part = {call, number};
 
-    if (shape->far)
-        ep_await(run, EP_PHASE_RESULT, shape->c_result, shape->far * shape->slots, ep_value_result, &part);
+    ep_await(run, EP_PHASE_RESULT, shape->c_result, shape->far * shape->slots, ep_value_result, &part);
     if (number < call->parts)
         ep_sum_tokens(run, &part, args);
-    if (!shape->far || ep_is_low(run))
+    if (ep_is_low(run))
         return;
     ep_sync(run);
     if (number < call->parts)
@@ -157,7 +148,7 @@ EP_STEP void ep_combine_receive(const struct ep_run *run, const shmemx_ep_combin
 
     ep_await(run, EP_PHASE_Y, shape->c_y, shape->near, ep_value_number, &call);
     ep_gather_near(run, &call, args, 1, -1);
-    if (shape->far && !ep_is_low(run))
+    if (!ep_is_low(run))
         rounds = ep_most(rounds, ep_result_rounds(run, &call) - shape->slots);
     for (int round = 0; round < rounds; round++)
         ep_combine_round(run, &call, args, round);

@@ -45,14 +45,6 @@ EP_STEP void ep_dispatch_send(const struct ep_run *run, const shmemx_ep_dispatch
     ep_store_rows(run, &call, args);
     if (ep_worker(run) == 0)
         ep_store_header(run, &call);
-    if (!shape->far) {
-        if (ep_last(run)) {
-            ep_signal_near(run, shape->c_near, ep_group_worker(run), ep_group_workers(run));
-            if (ep_group_worker(run) == 0)
-                ep_dispatch_sent(run, &call);
-        }
-        return;
-    }
     if (ep_worker(run) == 0)
         ep_flush(run);
     ep_sync(run);
@@ -122,15 +114,13 @@ EP_STEP void ep_dispatch_receive(const struct ep_run *run, const shmemx_ep_dispa
     if (shape->one_copy)
         ep_forward(run, &call, 0);
     ep_await(run, EP_PHASE_NEAR, shape->c_near, shape->near, ep_value_number, &call);
-    if (shape->far)
-        ep_await_part(run, &part);
+    ep_await_part(run, &part);
     ep_count(run, &call);
     ep_count_out(run, &call, args);
     ep_copy_metas(run, &call, ep_kept_metas(shape, call.handle), shape->metas[call.parity]);
     ep_take_near(run, &call, args);
-    if (shape->far)
-        for (int round = 0, rounds = ep_dispatch_rounds(run, &call); round < rounds; round++)
-            ep_dispatch_round(run, &call, args, round);
+    for (int round = 0, rounds = ep_dispatch_rounds(run, &call); round < rounds; round++)
+        ep_dispatch_round(run, &call, args, round);
     if (ep_last(run))
         ep_dispatch_received(run, &call);
 }

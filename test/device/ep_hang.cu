@@ -61,19 +61,17 @@ static bool has_line(FILE *lines, const char *begin, const char *end)
     return false;
 }
 
-/* Low latency polls words of its own; high throughput waits for counters. */
+/* Both modes poll words of their own. */
 static void expect_report(FILE *lines, bool low)
 {
     char end[64];
 
-    snprintf(end, sizeof end, low ? ": PE %d" : ": PE %d (fewer than 2)", mp_npes - 1);
-    if (low)
-        mp_check(has_line(lines, "shmemx_ep_dispatch in a kernel", ""), "no report of the kernel's wait");
-    else
-        mp_check(has_line(lines, "shmemx_counter_wait_until in a kernel", "with 2)"), "no report of the kernel's wait");
+    snprintf(end, sizeof end, ": PE %d", mp_npes - 1);
+    mp_check(has_line(lines, low ? "shmemx_ep_dispatch in a kernel" : "shmemx_ep_combine in a kernel", ""),
+             "no report of the kernel's wait");
     mp_check(has_line(lines,
                       low ? "expert parallelism, low latency: dispatch 2 waits until its counts have come"
-                          : "expert parallelism, high throughput: combine 2 waits until its results are ready",
+                          : "expert parallelism, high throughput: combine 2 waits until it is in this combine",
                       end),
              "no line that ends in '%s'", end);
 }

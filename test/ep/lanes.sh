@@ -51,6 +51,7 @@ mutant()
 
 mutant early_flags random_calls 3 1
 mutant run_ahead run_ahead 3 1
+mutant run_ahead_high run_ahead 3 1
 mutant early_images random_calls 2 2
 echo "# took $(($(date +%s) - began)) s"
 tap_done

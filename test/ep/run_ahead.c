@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Low latency: a PE that has nothing to wait for does not run ahead into slots that others still read. PE 0 has no
- * tokens and makes many combines in a row, or dispatches and then combines, while the others sleep now and then; three
- * PEs make calls at speeds of their own; and numbers of calls pass 2^32. Rows differ from call to call. With the
- * argument `mutant` PE 0 does not wait for other hosts in combines: wrong rows are what test/ep/mutants.sh expects.
+ * A PE that has nothing to wait for does not run ahead into memory that others still read, in low latency and in high
+ * throughput in one host. PE 0 has no tokens and makes many combines in a row, or dispatches and then combines, while
+ * the others sleep now and then; three PEs make calls at speeds of their own; and numbers of calls pass 2^32. Rows
+ * differ from call to call. With the argument `mutant` PE 0 does not wait for other hosts in combines: wrong rows are
+ * what test/ep/mutants.sh expects.
  * paths: local:2,3 tcp:3 mixed:4 mixedefa:4
  * timeout: 100
  */
@@ -66,12 +67,12 @@ static struct ref_job job_of(bool lazy, bool exact)
 }
 
 /* Three calls with handles of their own: two combines of one parity have other rows. */
-static bool open_three(struct calls *calls, const struct ref_job *job)
+static bool open_three(struct calls *calls, const struct ref_job *job, enum ref_mode mode)
 {
     struct calls_options options = {.handles = HANDLES};
 
-    if (!calls_open(&calls[0], SHMEM_TEAM_WORLD, job, REF_LOW_LATENCY,
-                    mp_path_is("mixed") ? REF_ONE_COPY : REF_DIRECT, &options))
+    if (!calls_open(&calls[0], SHMEM_TEAM_WORLD, job, mode, mp_path_is("mixed") ? REF_ONE_COPY : REF_DIRECT,
+                    &options))
         return false;
     calls_share(&calls[1], &calls[0]);
     calls_share(&calls[2], &calls[0]);
@@ -102,13 +103,13 @@ static void dispatch_three(struct calls *calls, int64_t call, uint64_t *state)
         calls_received(&calls[i]);
 }
 
-static void combines_in_a_row(bool exact, long times)
+static void combines_in_a_row(enum ref_mode mode, bool exact, long times)
 {
     struct ref_job job = job_of(true, exact);
     uint64_t state = mp_seed() + (uint64_t)mp_me;
     struct calls calls[HANDLES];
 
-    if (!open_three(calls, &job))
+    if (!open_three(calls, &job, mode))
         return;
     dispatch_three(calls, 0, &state);
     for (long i = 0; i < times; i++) {
@@ -121,13 +122,13 @@ static void combines_in_a_row(bool exact, long times)
     close_three(calls);
 }
 
-static void three_and_three(bool lazy, long times)
+static void three_and_three(enum ref_mode mode, bool lazy, long times)
 {
     struct ref_job job = job_of(lazy, false);
     uint64_t state = mp_seed() + (uint64_t)mp_me;
     struct calls calls[HANDLES];
 
-    if (!open_three(calls, &job))
+    if (!open_three(calls, &job, mode))
         return;
     for (long i = 0; i < times; i++) {
         dispatch_three(calls, 3 * i, &state);
@@ -151,14 +152,14 @@ static void start_at(const struct calls *calls, uint64_t made)
     shmem_barrier_all();
 }
 
-static void numbers_pass_32_bits(void)
+static void numbers_pass_32_bits(enum ref_mode mode)
 {
     struct ref_job job = job_of(false, false);
     struct calls_options options = {.halves = true};
     struct calls calls;
 
-    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_LOW_LATENCY,
-                    mp_path_is("mixed") ? REF_ONE_COPY : REF_DIRECT, &options))
+    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, mode, mp_path_is("mixed") ? REF_ONE_COPY : REF_DIRECT,
+                    &options))
         return;
     start_at(&calls, 0xfffffffc);
     for (int64_t call = 0; call < 12; call++)
@@ -209,6 +210,14 @@ static void waits_name_the_late(bool weights)
     calls_close(&calls);
 }
 
+static void all_of(enum ref_mode mode, bool far)
+{
+    combines_in_a_row(mode, false, mp_rounds(far ? 60 : 200, 1000));
+    three_and_three(mode, true, mp_rounds(far ? 15 : 50, 5000));
+    three_and_three(mode, false, mp_rounds(far ? 15 : 50, 5000));
+    numbers_pass_32_bits(mode);
+}
+
 int main(int argc, char **argv)
 {
     bool far;
@@ -220,10 +229,9 @@ int main(int argc, char **argv)
         waits_name_the_late(false);
         waits_name_the_late(true);
     }
-    combines_in_a_row(false, mp_rounds(far ? 60 : 200, 1000));
-    combines_in_a_row(true, mp_rounds(far ? 60 : 100, 1000));
-    three_and_three(true, mp_rounds(far ? 15 : 50, 5000));
-    three_and_three(false, mp_rounds(far ? 15 : 50, 5000));
-    numbers_pass_32_bits();
+    all_of(REF_LOW_LATENCY, far);
+    combines_in_a_row(REF_LOW_LATENCY, true, mp_rounds(far ? 60 : 100, 1000));
+    if (!far)
+        all_of(REF_HIGH_THROUGHPUT, false); /* far, counters say what has come */
     return mp_end();
 }

@@ -5,7 +5,7 @@
 #undef shmemx_counter_wait_until
 #undef shmemx_counter_fetch
 #include "ep/low/calls.h"
-#include "ep/steps/combine.h"
+#include "ep/steps/add.h"
 
 #include <sched.h>
 
@@ -82,6 +82,42 @@ HALF(dispatch_send, ep_dispatch_send, shmemx_ep_dispatch_t)
 HALF(dispatch_receive, ep_dispatch_receive, shmemx_ep_dispatch_t)
 HALF(combine_send, ep_combine_send, shmemx_ep_combine_t)
 HALF(combine_receive, ep_combine_receive, shmemx_ep_combine_t)
+
+static void pull_dispatch_body(void *arg)
+{
+    struct half *half = (struct half *)arg;
+    const shmemx_ep_dispatch_t *call = (const shmemx_ep_dispatch_t *)half->call;
+
+    ep_pull_dispatch(&half->run, call, call->halves);
+}
+
+extern "C" void ep_host_pull_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    run(ep, pull_dispatch_body, call);
+}
+
+static void pull_combine_body(void *arg)
+{
+    struct half *half = (struct half *)arg;
+    const shmemx_ep_combine_t *call = (const shmemx_ep_combine_t *)half->call;
+
+    ep_add_combine(&half->run, call, call->halves);
+}
+
+/* A mutant: PE 0, where it has no tokens, takes all PEs to be in the combine. */
+static void begin_pulled(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    uint64_t number = (call->halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined) + 1;
+
+    for (int near = 0; near < ep->shape.near && !ep->shape.me && lanes_mutant("run_ahead_high"); near++)
+        ((uint64_t *)(ep->arena + ep->shape.near_begun[number % 2]))[near] = number % 0xffffffffu + 1;
+}
+
+extern "C" void ep_host_pull_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    begin_pulled(ep, call);
+    run(ep, pull_combine_body, call);
+}
 
 static void low_dispatch_body(void *arg)
 {

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Chunks of high throughput in one host (ep/steps/pull.h), by one warp: its lanes hold what is known of the choices of a
+ * chunk's tokens, so that all of it is loaded at once.
+ */
+#ifndef WSH_EP_DEVICE_PULL_CUH
+#define WSH_EP_DEVICE_PULL_CUH
+
+#include "ep/device/run.cuh"
+
+enum { EP_HELD = EP_CHUNK * EP_TOPK_MAX / EP_LANES }; /* entries of a lane: number lane + i * EP_LANES */
+
+struct ep_chunk_entries {
+    struct ep_entry held[EP_HELD];
+};
+
+/* Lane i has the row of token i, here; -1: none. */
+struct ep_chunk_rows {
+    int row;
+};
+
+/* Of each entry the row to add, or NULL. */
+struct ep_chunk_terms {
+    const char *row[EP_HELD];
+};
+
+/* As ep_last, at another point of a call. */
+EP_STEP int ep_met(const struct ep_run *run)
+{
+    return ep_grid_last(run->state->arrived + EP_ARRIVED_MET);
+}
+
+/* The number of this call's next item. */
+EP_STEP int ep_turn(const struct ep_run *run)
+{
+    int number = 0;
+
+    if (ep_lane() == 0)
+        number = (int)atomicAdd(&run->state->turn, 1u);
+    return ep_of_lane(number, 0);
+}
+
+/* What this lane has polled: before a barrier, what was stored before it is there for all. */
+EP_STEP void ep_words_seen(const struct ep_run *run)
+{
+    (void)run;
+    wsh_ptx_acquire();
+}
+
+/* In loops of few registers beside it: two rounds of 7168 columns. */
+EP_STEP void ep_quantize_row(const struct ep_run *run, void *to, float *scales, const void *x)
+{
+    ep_quantize_columns<EP_DEPTH>(to, scales, x, run->shape.hidden, run->shape.dtype);
+}
+
+/* Words, where something is not aligned to 16. */
+EP_LOOP void ep_copy_words(unsigned *to, const unsigned *from, unsigned words)
+{
+    for (unsigned at = ep_lane(); at < words; at += EP_LANES)
+        to[at] = __ldcg(from + at);
+}
+
+/* A row, and numbers beside it where they go somewhere; both are loaded at once. */
+EP_STEP void ep_copy_row(void *to, const void *from, size_t bytes, void *beside_to, const void *beside,
+                         size_t beside_bytes)
+{
+    enum { HELD = 2 };
+    unsigned lane = ep_lane(), units = (unsigned)(bytes / 16), n = beside_to ? (unsigned)(beside_bytes / 4) : 0;
+    unsigned number[HELD];
+
+    if ((((uint64_t)to | (uint64_t)from | bytes) & 15) != 0) {
+        ep_copy_words((unsigned *)to, (const unsigned *)from, (unsigned)(bytes / 4));
+        units = 0;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < HELD; i++)
+        if (lane + i * EP_LANES < n)
+            number[i] = __ldcg((const unsigned *)beside + lane + i * EP_LANES);
+#pragma unroll 1
+    for (unsigned at = lane; at < units; at += EP_DEPTH * EP_LANES) {
+        uint4 held[EP_DEPTH];
+
+#pragma unroll
+        for (unsigned u = 0; u < EP_DEPTH; u++)
+            if (at + u * EP_LANES < units)
+                held[u] = __ldcg((const uint4 *)from + at + u * EP_LANES);
+#pragma unroll
+        for (unsigned u = 0; u < EP_DEPTH; u++)
+            if (at + u * EP_LANES < units)
+                ((uint4 *)to)[at + u * EP_LANES] = held[u];
+    }
+#pragma unroll
+    for (unsigned i = 0; i < HELD; i++)
+        if (lane + i * EP_LANES < n)
+            ((unsigned *)beside_to)[lane + i * EP_LANES] = number[i];
+    if (n > HELD * EP_LANES)
+        ep_copy_words((unsigned *)beside_to + HELD * EP_LANES, (const unsigned *)beside + HELD * EP_LANES,
+                      n - HELD * EP_LANES);
+}
+
+/* Of which token of the chunk this lane's entry i is; those beyond are of none. */
+EP_STEP int ep_held_token(const struct ep_run *run, int i, int *k)
+{
+    int number = (int)ep_lane() + i * EP_LANES;
+
+    *k = number % run->shape.topk;
+    return number / run->shape.topk;
+}
+
+EP_STEP struct ep_chunk_entries ep_chunk_load(const struct ep_run *run, const struct ep_chunk *chunk)
+{
+    struct ep_chunk_entries entries;
+
+#pragma unroll
+    for (int i = 0; i < EP_HELD; i++) {
+        int k, token = ep_held_token(run, i, &k);
+        uint4 words = make_uint4(0xffffffffu, 0, 0, 0);
+
+        if (token < chunk->n)
+            words = __ldcg((const uint4 *)&ep_meta_at(run, chunk->metas, chunk->token + token)->entry[k]);
+        entries.held[i].expert = (int)words.x;
+        entries.held[i].offset = (int)words.y;
+        entries.held[i].row = (int)words.z;
+        entries.held[i].weight = wsh_ep_float(words.w);
+    }
+    return entries;
+}
+
+/* Metas as they are in the chunk. */
+EP_STEP void ep_chunk_keep(const struct ep_run *run, const struct ep_chunk *chunk,
+                           const struct ep_chunk_entries *entries, char *metas)
+{
+#pragma unroll
+    for (int i = 0; i < EP_HELD; i++) {
+        int k, token = ep_held_token(run, i, &k);
+        struct ep_meta *meta = ep_meta_at(run, metas, chunk->token + token);
+
+        if (token >= chunk->n)
+            continue;
+        meta->entry[k] = entries->held[i];
+        if (k == 0) {
+            meta->token = chunk->token + token;
+            meta->part = 0;
+        }
+    }
+}
+
+/* Bits of a token's entries, of those of the chunk. */
+EP_STEP unsigned ep_held_bits(const struct ep_run *run, uint64_t of_chunk, int token)
+{
+    return (unsigned)(of_chunk >> token * run->shape.topk) & ((1u << run->shape.topk) - 1);
+}
+
+/* What lane and place of entry `number` hold. */
+template <class T> EP_STEP T ep_held_of(const T (&values)[EP_HELD], int number)
+{
+    T low = __shfl_sync(EP_ALL_LANES, values[0], number % EP_LANES);
+    T high = __shfl_sync(EP_ALL_LANES, values[1], number % EP_LANES);
+
+    return number < EP_LANES ? low : high;
+}
+
+/* What a lane's entries say to the caller, of tokens that have a row here. */
+EP_STEP void ep_chunk_out(const struct ep_run *run, const shmemx_ep_dispatch_t *args, const struct ep_chunk *chunk,
+                          const struct ep_chunk_entries *entries, int rows)
+{
+    const struct ep_shape *shape = &run->shape;
+
+#pragma unroll
+    for (int i = 0; i < EP_HELD; i++) {
+        int k, token = ep_held_token(run, i, &k), row = __shfl_sync(EP_ALL_LANES, rows, token % EP_LANES);
+        int local = entries->held[i].expert - shape->me * shape->mine;
+        bool here = (unsigned)local < (unsigned)shape->mine;
+
+        if (token >= chunk->n || row < 0)
+            continue;
+        if (args->row_topk)
+            ep_store_choice(run, args->row_topk, (int64_t)row * shape->topk + k, here ? local : -1);
+        if (args->row_weights)
+            args->row_weights[(int64_t)row * shape->topk + k] = here ? entries->held[i].weight : 0.0f;
+        if (args->row_sources && k == 0)
+            args->row_sources[row] = chunk->token + token;
+    }
+}
+
+/* Where the rows belong; tells the caller what it wants to know of them. */
+EP_STEP struct ep_chunk_rows ep_chunk_find(const struct ep_run *run, const struct ep_call *call,
+                                           const shmemx_ep_dispatch_t *args, const struct ep_chunk *chunk,
+                                           const struct ep_chunk_entries *entries)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_chunk_rows rows = {-1};
+    int offsets[EP_HELD];
+    uint64_t here = 0;
+
+#pragma unroll
+    for (int i = 0; i < EP_HELD; i++) {
+        int expert = entries->held[i].expert;
+
+        offsets[i] = entries->held[i].offset;
+        here |= (uint64_t)__ballot_sync(EP_ALL_LANES, (unsigned)(expert - shape->me * shape->mine) <
+                                                          (unsigned)shape->mine)
+                << i * EP_LANES;
+        if (expert < -1 || expert >= shape->experts || (expert >= 0 && offsets[i] < 0))
+            ep_fault_numbers(run, chunk->pe, call, 0);
+    }
+#pragma unroll
+    for (int token = 0; token < EP_CHUNK; token++) {
+        unsigned bits = ep_held_bits(run, here, token);
+        int offset = ep_held_of(offsets, token * shape->topk + __ffs((int)(bits | 1u << (shape->topk - 1))) - 1);
+        unsigned row = (unsigned)chunk->first + (unsigned)offset;
+
+        if ((int)ep_lane() == token && bits && row < (unsigned)shape->capacity)
+            rows.row = (int)row;
+    }
+    ep_chunk_out(run, args, chunk, entries, rows.row);
+    return rows;
+}
+
+EP_STEP int ep_chunk_row(const struct ep_chunk_rows *rows, int i)
+{
+    return ep_of_lane(rows->row, i);
+}
+
+/* Of an entry that is added: its row; and its flag, or NULL. */
+struct ep_added_row {
+    const char *row;
+    const uint64_t *flag;
+    int near;
+};
+
+EP_STEP struct ep_added_row ep_added_row(const struct ep_run *run, const struct ep_call *call, int pe, int offset)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_added_row added = {NULL, NULL, pe};
+    const struct ep_near_y *y = ep_near_y(run, pe);
+    unsigned row = (unsigned)ep_ints(run, shape->near_first)[pe] + (unsigned)offset;
+
+    if ((unsigned)offset >= (unsigned)shape->tokens || row >= (unsigned)shape->capacity)
+        return added;
+    added.row = ep_near_base(run, pe) + y->y + (size_t)row * shape->hidden * 2;
+    if (y->flagged)
+        added.flag = ep_chunk_flag(run, run->arena, shape->near_back[call->parity], pe, offset / EP_CHUNK);
+    return added;
+}
+
+/* Whether an entry of the same token before this one is of the same PE. */
+EP_STEP bool ep_held_again(const struct ep_run *run, const int (&pes)[EP_HELD], int i, int k)
+{
+    bool again = false;
+
+#pragma unroll 1
+    for (int back = 1; back < run->shape.topk; back++) {
+        int number = (int)ep_lane() + i * EP_LANES - back, at = number < 0 ? 0 : number;
+        int other = ep_held_of(pes, at);
+
+        again = again || (back <= k && other == pes[i]);
+    }
+    return again;
+}
+
+EP_STEP const uint64_t *ep_added_flag(const struct ep_run *, const void *arg, int, int *near)
+{
+    const struct ep_added_row *added = (const struct ep_added_row *)arg;
+
+    *near = added->near;
+    return added->flag;
+}
+
+/* The rows of a chunk's tokens, when they are there. */
+EP_STEP struct ep_chunk_terms ep_terms_of(const struct ep_run *run, const struct ep_call *call,
+                                          const struct ep_chunk *chunk)
+{
+    struct ep_chunk_entries entries = ep_chunk_load(run, chunk);
+    struct ep_chunk_terms terms;
+    int pes[EP_HELD];
+
+#pragma unroll
+    for (int i = 0; i < EP_HELD; i++)
+        pes[i] = ep_entry_pe(run, entries.held[i].expert);
+#pragma unroll
+    for (int i = 0; i < EP_HELD; i++) {
+        struct ep_added_row added = {NULL, NULL, 0};
+        int k, token = ep_held_token(run, i, &k);
+
+        if (i * EP_LANES < EP_CHUNK * run->shape.topk) {
+            bool again = ep_held_again(run, pes, i, k);
+
+            if (token < chunk->n && pes[i] >= 0 && !again)
+                added = ep_added_row(run, call, pes[i], entries.held[i].offset);
+            ep_flags_await(run, EP_PHASE_RESULTS, EP_LANES, ep_added_flag, &added, (uint64_t)call->number);
+        }
+        terms.row[i] = added.row;
+    }
+    return terms;
+}
+
+EP_STEP void ep_plain_add(float (&sum)[EP_SUM_COLUMNS], uint4 columns)
+{
+    unsigned words[4] = {columns.x, columns.y, columns.z, columns.w};
+
+#pragma unroll
+    for (int i = 0; i < EP_SUM_COLUMNS; i++)
+        sum[i] = wsh_ep_add(sum[i], wsh_ep_float(i % 2 ? words[i / 2] & 0xffff0000u : words[i / 2] << 16));
+}
+
+/* Chunks [chunk, end) of the sum of ROWS rows at most, those that lanes `has` have, in their order. */
+template <int ROWS, int CHUNKS>
+EP_STEP void ep_plain_sum(uint4 *out, uint64_t mine, unsigned has, int chunk, int end, int units)
+{
+    const uint4 *rows[ROWS];
+    int n = __popc(has);
+
+#pragma unroll
+    for (int r = 0; r < ROWS; r++, has &= has - 1)
+        rows[r] = (const uint4 *)__shfl_sync(EP_ALL_LANES, mine, has ? __ffs((int)has) - 1 : 0);
+#pragma unroll 1
+    for (int unit = chunk * EP_LANES + (int)ep_lane(); chunk < end; chunk += CHUNKS, unit += CHUNKS * EP_LANES) {
+        float sum[CHUNKS][EP_SUM_COLUMNS] = {};
+        uint4 held[ROWS][CHUNKS];
+
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int c = 0; c < CHUNKS; c++)
+                held[r][c] = r < n && unit + c * EP_LANES < units ? __ldcg(rows[r] + unit + c * EP_LANES)
+                                                                 : make_uint4(0, 0, 0, 0);
+#pragma unroll
+        for (int c = 0; c < CHUNKS; c++) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                if (r < n)
+                    ep_plain_add(sum[c], held[r][c]);
+            if (unit + c * EP_LANES < units)
+                out[unit + c * EP_LANES] = ep_sum_round(sum[c]);
+        }
+    }
+}
+
+/* With few rows more chunks are in flight. */
+EP_STEP void ep_sum_terms(const struct ep_run *run, void *out, int piece, int pieces,
+                          const struct ep_chunk_terms *terms, int i)
+{
+    uint64_t rows[EP_HELD] = {(uint64_t)terms->row[0], (uint64_t)terms->row[1]};
+    int lane = (int)ep_lane(), topk = run->shape.topk, units = run->shape.hidden / EP_SUM_COLUMNS;
+    int chunks = (units + EP_LANES - 1) / EP_LANES, each = (chunks + pieces - 1) / pieces, first = piece * each;
+    int end = first + each < chunks ? first + each : chunks;
+    uint64_t row = ep_held_of(rows, i * topk + (lane < topk ? lane : 0)), mine = lane < topk ? row : 0;
+    unsigned has = __ballot_sync(EP_ALL_LANES, mine != 0);
+
+    units = end * EP_LANES < units ? end * EP_LANES : units;
+    if (__popc(has) <= 4) {
+        ep_plain_sum<4, 3>((uint4 *)out, mine, has, first, end, units);
+    } else if (__popc(has) <= 8) {
+        ep_plain_sum<8, 1>((uint4 *)out, mine, has, first, end, units);
+    } else {
+        struct ep_term term = {(const void *)mine, 1.0f};
+
+        ep_sum_piece<EP_SUM_ROWS, EP_SUM_CHUNKS>((uint4 *)out, term, first, end, units);
+    }
+}
+
+#endif

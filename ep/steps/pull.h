@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A dispatch of high throughput in one host. Each PE stores its rows once, in chunks with flags, and fetches from the
+ * stores of all PEs what its experts need; both at the same time.
+ */
+#ifndef WSH_EP_STEPS_PULL_H
+#define WSH_EP_STEPS_PULL_H
+
+#include "ep/steps/ready.h"
+
+/* Some tokens of PE `pe` that follow each other. */
+struct ep_chunk {
+    int pe, token, n;
+    char *metas; /* of all of its tokens */
+    int first;   /* where its rows begin here */
+};
+
+#ifdef WSH_EP_DEVICE_RUN_CUH
+#include "ep/device/pull.cuh"
+#else
+#include "ep/host/pull.h"
+#endif
+
+EP_STEP uint64_t *ep_raised_told(const struct ep_run *run, const void *arg, int k)
+{
+    return ep_count_word(run, ep_near_base(run, k), *(const int *)arg, run->shape.local, run->shape.counted);
+}
+
+/* Numbers, and then the word that says that metas are there too. By the last group, after all stores of metas. */
+EP_STEP void ep_tell(const struct ep_run *run, const struct ep_call *call, struct ep_told told)
+{
+    const struct ep_shape *shape = &run->shape;
+    const int32_t *counts = ep_ints(run, shape->counts[call->parity]);
+
+    EP_BY_GROUP(run, i, shape->near * shape->counted)
+    {
+        ep_word_store(ep_count_word(run, ep_near_base(run, i / shape->counted), call->parity, shape->local,
+                                    i % shape->counted),
+                      ep_word_of(call, (uint32_t)counts[i]));
+    }
+    if (ep_group_worker(run) == 0)
+        ep_raise(run, shape->near, ep_raised_told, &call->parity, ep_word_of(call, ep_told_number(told)));
+}
+
+/* Metas, offsets and counts of this PE's tokens, and the words for all. */
+EP_LOOP void ep_pull_begin(const struct ep_run *run, const struct ep_call *call,
+                           const shmemx_ep_dispatch_t *args, struct ep_told told)
+{
+    const struct ep_shape *shape = &run->shape;
+    int fewer = args->columns && args->columns < shape->topk; /* then the metas have the experts */
+
+    if (!args->topk) {
+        ep_copy_metas(run, call, shape->metas[call->parity], ep_kept_metas(shape, call->handle));
+        ep_sync(run);
+    }
+    ep_store_metas(run, call, args);
+    if (fewer)
+        ep_sync(run);
+    ep_rank(run, fewer ? NULL : (const int32_t *)args->topk, call->tokens,
+            ep_at(run, shape->metas[call->parity]), ep_ints(run, shape->counts[call->parity]),
+            ep_ints(run, shape->part_rows));
+    if (ep_worker(run) == 0)
+        ep_store_header(run, call);
+    if (ep_met(run))
+        ep_tell(run, call, told);
+}
+
+/* A row of this PE into its store. */
+EP_STEP void ep_pull_put(const struct ep_run *run, const struct ep_call *call,
+                         const shmemx_ep_dispatch_t *args, int token)
+{
+    const struct ep_shape *shape = &run->shape;
+    char *to = run->arena + shape->x[call->turn] + token * shape->row;
+    char *scales = run->arena + shape->x_scales[call->parity] + token * shape->scales;
+    const char *given = (const char *)args->x_scales;
+
+    if (shape->scales && !given)
+        ep_quantize_row(run, to, (float *)scales, (const char *)args->x + token * (size_t)shape->hidden * 2);
+    else
+        ep_copy_row(to, (const char *)args->x + token * shape->row, shape->row, given ? scales : NULL,
+                    given ? given + token * shape->scales : NULL, shape->scales);
+}
+
+/* A chunk of this PE's rows, and its flags. */
+EP_STEP void ep_pull_store(const struct ep_run *run, const struct ep_call *call,
+                           const shmemx_ep_dispatch_t *args, int chunk)
+{
+    struct ep_flagged flagged = {run->shape.near_ready[call->parity], chunk, -1};
+    int end = ep_least(call->tokens, (chunk + 1) * EP_CHUNK);
+
+    for (int token = chunk * EP_CHUNK; token < end; token++)
+        ep_pull_put(run, call, args, token);
+    ep_raise(run, run->shape.near, ep_raised_chunk, &flagged, (uint64_t)call->number);
+}
+
+/* One of the words that the PEs have stored here, as numbers for all. */
+EP_STEP void ep_count_in(const struct ep_run *run, const struct ep_call *call, int l, int at)
+{
+    const struct ep_shape *shape = &run->shape;
+    uint32_t number = ep_word_await(run, EP_PHASE_COUNTS, l,
+                                    ep_count_word(run, run->arena, call->parity, l, at), ep_call_word(call));
+
+    if (at < shape->counted) {
+        ep_ints(run, shape->in_counts)[l * shape->counted + at] = (int32_t)number;
+        if (number > (uint32_t)(shape->tokens * shape->topk))
+            ep_fault_numbers(run, l, call, 0);
+        return;
+    }
+    ep_ints(run, shape->in_tokens)[l] = (int32_t)number;
+    if (ep_told_of(number).tokens > shape->tokens)
+        ep_fault_numbers(run, l, call, 0);
+}
+
+/* As ep_count. Returns how many chunks the PE with most tokens has. */
+EP_LOOP int ep_pull_count(const struct ep_run *run, const struct ep_call *call)
+{
+    const struct ep_shape *shape = &run->shape;
+    int32_t *counts = ep_ints(run, shape->in_counts),
+            *first = ep_ints(run, ep_kept_first(shape, call->handle));
+    const int32_t *told = ep_ints(run, shape->in_tokens);
+    int tokens = 0;
+
+    EP_BY_GROUP(run, i, shape->near * (shape->counted + 1))
+    {
+        ep_count_in(run, call, i / (shape->counted + 1), i % (shape->counted + 1));
+    }
+    ep_words_seen(run);
+    ep_sync_group(run);
+    EP_BY_GROUP(run, kind, shape->counted)
+    {
+        ep_add_up(shape, counts + kind, first + kind);
+    }
+    ep_sync_group(run);
+    for (int l = 0; l < shape->near; l++)
+        tokens = ep_most(tokens, ep_told_of((uint32_t)told[l]).tokens);
+    return (ep_least(tokens, shape->tokens) + EP_CHUNK - 1) / EP_CHUNK;
+}
+
+/* A row to where it belongs. */
+EP_STEP void ep_pull_row(const struct ep_run *run, const shmemx_ep_dispatch_t *args, const char *from,
+                         const float *scales, int row)
+{
+    const struct ep_shape *shape = &run->shape;
+    char *to = (char *)args->rows + (size_t)row * shape->row;
+    int elements = shape->hidden / EP_GROUP / (args->scales_packed ? 4 : 1);
+    int plain = shape->scales && !args->scales_row_step; /* scales as they come */
+
+    ep_copy_row(to, from, shape->row, plain ? (char *)args->row_scales + row * shape->scales : NULL, scales,
+                shape->scales);
+    if (!shape->scales || plain)
+        return;
+    EP_BY_LANES(run, i, elements)
+    {
+        ((uint32_t *)args->row_scales)[row * args->scales_row_step + i * args->scales_column_step] =
+            ep_scale_word(scales, i, args->scales_packed);
+    }
+}
+
+/* A chunk of PE `l`: its rows that are for this PE. */
+EP_STEP void ep_pull_take(const struct ep_run *run, const struct ep_call *call,
+                          const shmemx_ep_dispatch_t *args, int number, int l)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_told told = ep_told_of((uint32_t)ep_ints(run, shape->in_tokens)[l]);
+    struct ep_flagged flagged = {shape->near_ready[call->parity], number, l};
+    char *arena = ep_near_base(run, l);
+    struct ep_chunk chunk = {l, number * EP_CHUNK, ep_least(EP_CHUNK, told.tokens - number * EP_CHUNK),
+                             arena + shape->metas[call->parity],
+                             ep_ints(run, ep_kept_first(shape, call->handle))[l * shape->counted]};
+    struct ep_chunk_entries entries;
+    struct ep_chunk_rows rows;
+
+    if (chunk.n <= 0)
+        return;
+    entries = ep_chunk_load(run, &chunk);
+    if (l == shape->local)
+        ep_chunk_keep(run, &chunk, &entries, run->arena + ep_kept_metas(shape, call->handle));
+    if (told.flagged)
+        ep_flags_await(run, EP_PHASE_ROWS, 1, ep_awaited_chunk, &flagged, (uint64_t)call->number);
+    rows = ep_chunk_find(run, call, args, &chunk, &entries);
+    for (int i = 0; i < chunk.n; i++) {
+        int row = ep_chunk_row(&rows, i), token = chunk.token + i;
+
+        if (row >= 0)
+            ep_pull_row(run, args, arena + shape->x[told.turn] + token * shape->row,
+                        (const float *)(arena + shape->x_scales[call->parity] + token * shape->scales), row);
+    }
+}
+
+/* By the last group, when all have read the state. */
+EP_STEP void ep_pulled(const struct ep_run *run, const struct ep_call *call, int halves)
+{
+    if (ep_group_worker(run) != 0)
+        return;
+    if (halves & SHMEMX_EP_SEND)
+        ep_dispatch_sent(run, call);
+    if (!ep_leads(run))
+        return;
+    if (halves & SHMEMX_EP_RECEIVE)
+        run->state->received = (uint64_t)call->number;
+    run->state->turn = 0;
+}
+
+/*
+ * Both halves, or one. All items up to those that wait for peers are stores; whoever has come to the others waits, with
+ * its group, until all PEs have said their numbers.
+ */
+EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch_t *args, int halves)
+{
+    const struct ep_shape *shape = &run->shape;
+    const struct ep_state *state = run->state;
+    int sends = halves & SHMEMX_EP_SEND;
+    struct ep_call call = ep_dispatch_call(run, args, sends ? state->dispatches : state->received);
+    int counted = !(halves & SHMEMX_EP_RECEIVE);
+    struct ep_items items = ep_items(run, 0, 0);
+    struct ep_item item;
+
+    if (sends) {
+        struct ep_told told = {call.tokens, 0, 0};
+
+        told.turn = call.turn = ep_x_turn(run, args);
+        told.flagged = args->x != run->arena + shape->x[call.turn] || args->x_scales;
+        if (told.flagged)
+            items = ep_items(run, (call.tokens + EP_CHUNK - 1) / EP_CHUNK, 1);
+        ep_pull_begin(run, &call, args, told);
+    }
+    do {
+        int number = ep_turn(run);
+
+        if (!counted && number >= items.lead * items.stores_each) {
+            items.takes = ep_pull_count(run, &call);
+            items.takes_each = shape->near;
+            ep_count_out(run, &call, args);
+            counted = 1;
+        }
+        item = ep_item_of(&items, number);
+        if (item.what == EP_ITEM_STORE)
+            ep_pull_store(run, &call, args, item.chunk);
+        else if (item.what == EP_ITEM_TAKE)
+            ep_pull_take(run, &call, args, item.chunk, (item.at + shape->local) % shape->near);
+    } while (item.what != EP_ITEM_END);
+    if (ep_last(run))
+        ep_pulled(run, &call, halves);
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * High throughput in one host: rows stay with who has them until they are pulled. What the steps of a dispatch and of a
+ * combine share: words and flags, by which PEs know of each other, and the order of a call's items. PEs have the numbers
+ * of the host: there are no others.
+ */
+#ifndef WSH_EP_STEPS_READY_H
+#define WSH_EP_STEPS_READY_H
+
+#include "ep/steps/combine.h"
+
+/* Of the call, in words; never 0. */
+EP_STEP uint32_t ep_call_word(const struct ep_call *call)
+{
+    return (uint32_t)((uint64_t)call->number % 0xffffffffu) + 1;
+}
+
+EP_STEP uint64_t ep_word_of(const struct ep_call *call, uint32_t number)
+{
+    return (uint64_t)number << 32 | ep_call_word(call);
+}
+
+/* Word `at` of those that PE `from` stores in the arena with a dispatch: its counts, and then what ep_told says. */
+EP_STEP uint64_t *ep_count_word(const struct ep_run *run, char *arena, int parity, int from, int at)
+{
+    return (uint64_t *)(arena + run->shape.near_words[parity]) + from * (run->shape.counted + 1) + at;
+}
+
+/* The last of them: tokens, which of the two X, and whether rows have flags. */
+struct ep_told {
+    int tokens, turn, flagged;
+};
+
+EP_STEP uint32_t ep_told_number(struct ep_told told)
+{
+    return (uint32_t)told.tokens << 2 | (uint32_t)told.turn << 1 | (uint32_t)told.flagged;
+}
+
+EP_STEP struct ep_told ep_told_of(uint32_t number)
+{
+    struct ep_told told = {(int)(number >> 2), (int)(number >> 1 & 1), (int)(number & 1)};
+
+    return told;
+}
+
+/* Flags of all near PEs, or of one. */
+struct ep_flagged {
+    size_t flags; /* [near][chunks] in arenas */
+    int chunk;
+    int only; /* -1: of all */
+};
+
+EP_STEP uint64_t *ep_chunk_flag(const struct ep_run *run, char *arena, size_t flags, int from, int chunk)
+{
+    return (uint64_t *)(arena + flags) + (size_t)from * run->shape.chunks + chunk;
+}
+
+/* At PE k, that a chunk of this PE is there. */
+EP_STEP uint64_t *ep_raised_chunk(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_flagged *flagged = (const struct ep_flagged *)arg;
+    int l = flagged->only < 0 ? k : flagged->only;
+
+    return ep_chunk_flag(run, ep_near_base(run, l), flagged->flags, run->shape.local, flagged->chunk);
+}
+
+/* Here, that a chunk of PE `only` is there. */
+EP_STEP const uint64_t *ep_awaited_chunk(const struct ep_run *run, const void *arg, int k, int *near)
+{
+    const struct ep_flagged *flagged = (const struct ep_flagged *)arg;
+
+    (void)k;
+    *near = flagged->only;
+    return ep_chunk_flag(run, run->arena, flagged->flags, flagged->only, flagged->chunk);
+}
+
+/*
+ * The items of a call, in the order in which workers take them: first the stores of `lead` chunks; then in turn those of
+ * one more chunk, and what is fetched of an earlier one. So no worker waits for a chunk of a peer while this PE has one
+ * to store that is not later, which is why no two PEs wait for each other.
+ */
+struct ep_items {
+    int lead;
+    int stores, stores_each; /* chunks, and items of each */
+    int takes, takes_each;
+};
+
+EP_STEP struct ep_items ep_items(const struct ep_run *run, int stores, int stores_each)
+{
+    struct ep_items items = {0, stores, stores_each, 0, 0};
+
+    (void)run;
+
+    if (stores)
+        items.lead = ep_least(stores, (ep_workers(run) + stores_each - 1) / stores_each);
+    return items;
+}
+
+enum { EP_ITEM_STORE, EP_ITEM_TAKE, EP_ITEM_NONE, EP_ITEM_END };
+
+/* One item: what it is, its chunk, and which of the chunk's items. */
+struct ep_item {
+    int what, chunk, at;
+};
+
+EP_STEP struct ep_item ep_item_of(const struct ep_items *items, int number)
+{
+    int each = items->stores_each + items->takes_each, rest = number - items->lead * items->stores_each;
+    struct ep_item item = {EP_ITEM_END, 0, 0};
+
+    if (rest < 0) {
+        item.what = EP_ITEM_STORE;
+        item.chunk = number / items->stores_each;
+        item.at = number % items->stores_each;
+        return item;
+    }
+    if (each == 0 || rest / each >= ep_most(items->stores - items->lead, items->takes))
+        return item;
+    item.chunk = rest / each;
+    item.at = rest % each;
+    if (item.at < items->stores_each) {
+        item.chunk += items->lead;
+        item.what = item.chunk < items->stores ? EP_ITEM_STORE : EP_ITEM_NONE;
+    } else {
+        item.at -= items->stores_each;
+        item.what = item.chunk < items->takes ? EP_ITEM_TAKE : EP_ITEM_NONE;
+    }
+    return item;
+}
+
+#endif
