@@ -27,7 +27,7 @@ EP_STEP uint64_t *ep_raised_told(const struct ep_run *run, const void *arg, int 
 }
 
 /* Numbers, and then the word that says that metas are there too. By the last group, after all stores of metas. */
-EP_STEP void ep_tell(const struct ep_run *run, const struct ep_call *call, struct ep_told told)
+EP_STEP void ep_tell(const struct ep_run *run, const struct ep_call *call, struct ep_announced told)
 {
     const struct ep_shape *shape = &run->shape;
     const int32_t *counts = ep_ints(run, shape->counts[call->parity]);
@@ -39,12 +39,12 @@ EP_STEP void ep_tell(const struct ep_run *run, const struct ep_call *call, struc
                       ep_word_of(call, (uint32_t)counts[i]));
     }
     if (ep_group_worker(run) == 0)
-        ep_raise(run, shape->near, ep_raised_told, &call->parity, ep_word_of(call, ep_told_number(told)));
+        ep_raise(run, shape->near, ep_raised_told, &call->parity, ep_word_of(call, ep_announced_number(told)));
 }
 
 /* Metas, offsets and counts of this PE's tokens, and the words for all. */
 EP_LOOP void ep_pull_begin(const struct ep_run *run, const struct ep_call *call,
-                           const shmemx_ep_dispatch_t *args, struct ep_told told)
+                           const shmemx_ep_dispatch_t *args, struct ep_announced told)
 {
     const struct ep_shape *shape = &run->shape;
     int fewer = args->columns && args->columns < shape->topk; /* then the metas have the experts */
@@ -107,7 +107,7 @@ EP_STEP void ep_count_in(const struct ep_run *run, const struct ep_call *call, i
         return;
     }
     ep_ints(run, shape->in_tokens)[l] = (int32_t)number;
-    if (ep_told_of(number).tokens > shape->tokens)
+    if (ep_announced_of(number).tokens > shape->tokens)
         ep_fault_numbers(run, l, call, 0);
 }
 
@@ -132,7 +132,7 @@ EP_LOOP int ep_pull_count(const struct ep_run *run, const struct ep_call *call)
     }
     ep_sync_group(run);
     for (int l = 0; l < shape->near; l++)
-        tokens = ep_most(tokens, ep_told_of((uint32_t)told[l]).tokens);
+        tokens = ep_most(tokens, ep_announced_of((uint32_t)told[l]).tokens);
     return (ep_least(tokens, shape->tokens) + EP_CHUNK - 1) / EP_CHUNK;
 }
 
@@ -161,7 +161,7 @@ EP_STEP void ep_pull_take(const struct ep_run *run, const struct ep_call *call,
                           const shmemx_ep_dispatch_t *args, int number, int l)
 {
     const struct ep_shape *shape = &run->shape;
-    struct ep_told told = ep_told_of((uint32_t)ep_ints(run, shape->in_tokens)[l]);
+    struct ep_announced told = ep_announced_of((uint32_t)ep_ints(run, shape->in_tokens)[l]);
     struct ep_flagged flagged = {shape->near_ready[call->parity], number, l};
     char *arena = ep_near_base(run, l);
     struct ep_chunk chunk = {l, number * EP_CHUNK, ep_least(EP_CHUNK, told.tokens - number * EP_CHUNK),
@@ -216,7 +216,7 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
     struct ep_item item;
 
     if (sends) {
-        struct ep_told told = {call.tokens, 0, 0};
+        struct ep_announced told = {call.tokens, 0, 0};
 
         told.turn = call.turn = ep_x_turn(run, args);
         told.flagged = args->x != run->arena + shape->x[call.turn] || args->x_scales;

@@ -20,25 +20,25 @@ EP_STEP uint64_t ep_word_of(const struct ep_call *call, uint32_t number)
     return (uint64_t)number << 32 | ep_call_word(call);
 }
 
-/* Word `at` of those that PE `from` stores in the arena with a dispatch: its counts, and then what ep_told says. */
+/* Word `at` of those that PE `from` stores in the arena with a dispatch: its counts, and then what ep_announced says. */
 EP_STEP uint64_t *ep_count_word(const struct ep_run *run, char *arena, int parity, int from, int at)
 {
     return (uint64_t *)(arena + run->shape.near_words[parity]) + from * (run->shape.counted + 1) + at;
 }
 
 /* The last of them: tokens, which of the two X, and whether rows have flags. */
-struct ep_told {
+struct ep_announced {
     int tokens, turn, flagged;
 };
 
-EP_STEP uint32_t ep_told_number(struct ep_told told)
+EP_STEP uint32_t ep_announced_number(struct ep_announced told)
 {
     return (uint32_t)told.tokens << 2 | (uint32_t)told.turn << 1 | (uint32_t)told.flagged;
 }
 
-EP_STEP struct ep_told ep_told_of(uint32_t number)
+EP_STEP struct ep_announced ep_announced_of(uint32_t number)
 {
-    struct ep_told told = {(int)(number >> 2), (int)(number >> 1 & 1), (int)(number & 1)};
+    struct ep_announced told = {(int)(number >> 2), (int)(number >> 1 & 1), (int)(number & 1)};
 
     return told;
 }
