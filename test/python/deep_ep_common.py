@@ -49,7 +49,7 @@ def mine(job: Job, case: Case) -> reference.Tokens:
 
 def same(found: torch.Tensor, wanted: torch.Tensor) -> None:
     """Bit for bit."""
-    found = found.cpu()
+    found, wanted = found.cpu(), wanted.cpu()
     assert found.shape == wanted.shape and found.dtype == wanted.dtype, (
         found.shape,
         wanted.shape,

@@ -332,7 +332,9 @@ def test_elastic_events(job: Job) -> None:
         assert event is got[4] and event.event is not None and not called
     assert called == [1] and event.event is None
     check_rows(job, case, got, True)
-    out, _, event = buffer.combine(results_of(job, case, got), got[3], **more)
+    results = results_of(job, case, got)
+    more["previous_event"] = buffer.capture()  # of the results
+    out, _, event = buffer.combine(results, got[3], **more)
     event.current_stream_wait()
     event.current_stream_wait()
     near(out, wanted_of.combined(case, job.rank, [], False))

@@ -56,7 +56,7 @@ def test_redundant_weights(job: Job) -> None:
             for at, expert in enumerate(mapping[job.rank].tolist()):
                 found = filled(job, kind, copy.dtype, max(expert, 0) // LOCAL)[expert % LOCAL]
                 same(copy[at], found if expert >= 0 else torch.full_like(found, 9))
-    buffer.lb_prefetch_weights(torch.empty((0,) + SHAPE), weights[1], [])
+    buffer.lb_prefetch_weights(torch.empty((0,) + SHAPE, device=job.device), weights[1], [])
     del weights, own
     buffer.destroy()
 
