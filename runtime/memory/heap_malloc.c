@@ -27,8 +27,8 @@ struct block {
 };
 
 /*
- * Commits on every PE or on none (as far as offsets go); all PEs hold the same `committed`. -EBUSY: a team has memory in
- * the block. Ends with a barrier.
+ * Commits on every PE or on none (as far as offsets go); all PEs hold the same `committed`. -EBUSY: a team has memory
+ * in the block. Ends with a barrier.
  */
 static bool try_commit(struct wsh_job *job, const struct block *block, size_t end, int *rc)
 {
