@@ -17,6 +17,7 @@ from deep_ep_job import Job, Skipped  # noqa: E402
 
 import warpshmem  # noqa: E402
 import warpshmem.torch as ops  # noqa: E402
+from warpshmem import _quick  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 zeros, arange, full, tensor = (
@@ -210,6 +211,9 @@ def test_torch_pool(job: Job) -> None:
         raise Skipped("no GPU")
     if not hasattr(torch.cuda, "MemPool"):
         raise Skipped("torch %s has no MemPool" % torch.__version__)
+    if _quick.module is None:
+        refused(ops.mem_pool, "no extension module")
+        raise Skipped("no extension module")
     pool, right = ops.mem_pool(), (job.rank + 1) % job.n
     for _ in range(2):
         with torch.cuda.use_mem_pool(pool):
