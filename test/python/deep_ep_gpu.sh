@@ -41,6 +41,7 @@ all=$here/deep_ep_normal_test.py,$here/deep_ep_low_test.py,$here/deep_ep_values_
 for n in "$@"; do
     job "tests with $n PEs" "$python" -u "$here/deep_ep_job.py" "$n" "$all"
     [ "$n" -gt 2 ] || WARPSHMEM_PYTHON_CALLS=ctypes job "tests with $n PEs, by ctypes" "$python" -u "$here/deep_ep_job.py" "$n" "$all"
+    [ "$n" != 4 ] || job "groups with $n PEs" "$python" -u "$here/deep_ep_job.py" "$n" "$here/deep_ep_groups_test.py"
     [ "$n" -gt 4 ] || job "moe.py with $n PEs" "$python" -u "$top_srcdir/examples/python/moe.py" --gpu --pes "$n"
 done
 job "what calls take of the host" "$python" -u "$top_srcdir/perftest/python/overhead.py" --deep-ep --calls 3000

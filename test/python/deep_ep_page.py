@@ -76,7 +76,7 @@ def main() -> int:
     if failed:
         print("".join("# %s\n" % line for line in wrote.splitlines()), end="")
     print("1..%d" % len(found), flush=True)
-    return 1 if failed or len(found) != 5 else 0
+    return 1 if failed or len(found) != 6 else 0
 
 
 if __name__ == "__main__":
