@@ -179,9 +179,9 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align, con
     end = team_memory_end(job, off, size, routine);
     if (!end)
         return off;
-    if (end > off + size)
-        wsh_alloc_resize(alloc, off, end - off);
-    next = get_everywhere(job, size, align, routine);
+    if (end > off + size && wsh_alloc_resize(alloc, off, end - off))
+        end = 0;
+    next = end ? get_everywhere(job, size, align, routine) : WSH_ALLOC_NONE;
     wsh_alloc_put(alloc, off);
     return next;
 }

@@ -128,8 +128,8 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
     if (commit_everywhere(job, off, size))
         return off;
     end = teams_end(job, off, size);
-    if (end > off + size)
-        wsh_alloc_resize(heap->alloc, off, end - off);
+    if (end > off + size && wsh_alloc_resize(heap->alloc, off, end - off))
+        end = 0; /* what is pinned ends within the team's range: nothing is found step by step */
     next = end ? get_everywhere(job, size, align) : WSH_ALLOC_NONE;
     wsh_alloc_put(heap->alloc, off);
     return next;
