@@ -181,14 +181,18 @@ class ExpertParallel:
             self._ep = _pointer()
             check(status, "shmemx_ep_destroy")
 
-    def received(self, like: Any, rows: Optional[int] = None) -> Received:
+    def received(
+        self, like: Any, rows: Optional[int] = None, rows_only: bool = False
+    ) -> Received:
         """Allocate what a dispatch writes, of the framework and on the device that `like` is.
 
         `rows`: how many are expected in high throughput, where the caller knows; otherwise
-        capacity.
+        capacity. rows_only: only rows and their scales.
         """
-        new = arrays.maker(like)
-        return Received(*(form and new(*form) for form in self.forms(rows)))
+        new, forms = arrays.maker(like), self.forms(rows)
+        if rows_only:
+            forms = forms[:2] + _NONE[2:]
+        return Received(*(form and new(*form) for form in forms))
 
     def forms(self, rows: Optional[int] = None) -> Tuple[Optional[Tuple[Any, ...]], ...]:
         """Return shape and type of what `received` makes; None for what it leaves out."""

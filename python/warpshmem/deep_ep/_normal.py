@@ -286,9 +286,9 @@ class Normal:
         numbers: bool = False,
     ) -> ep.Received:
         """Call the library's dispatch. topk: the handle's; None: the instance knows it. numbers:
-        counts, sources and row_sources are received too, in arrays of just the handle's rows."""
+        counts, sources and row_sources are received too."""
         entry = handle.entry.other(self.dtype(x, scales))
-        got = entry.instance.received(x, handle.rows if numbers else None)
+        got = entry.instance.received(x, handle.rows, topk is None and not numbers)
         if numbers:
             more = x.new_empty((got.rows.shape[0],), dtype=torch.int32)
             got = got._replace(row_sources=more)
