@@ -140,6 +140,9 @@ class Team:
         """Create a team of PEs that know nothing of each other but an id, each with its number in
         it. Collective over these alone. id: of make_id at one of them. shmemx_team_init."""
         job.need("Team.by_id")
+        for name, value in (("team_id", team_id), ("n_pes", n_pes), ("my_pe", my_pe)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise refuse("Team.by_id", name, value, "pass a whole number")
         made = ctypes.c_void_p()
         check(
             _lib.core().shmemx_team_init(team_id, n_pes, my_pe, None, 0, ctypes.byref(made)),

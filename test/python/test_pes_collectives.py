@@ -109,6 +109,33 @@ def test_teams_of_every_job(me, n):
     assert shmem.TEAM_SHARED.is_member
 
 
+def test_memory_of_a_team(host, me, n):
+    """PE 0 alone, then all, who know an id; the memory of a team of one is there for it alone."""
+    box = host.zeros(1, "int64")
+    if me == 0:
+        alone = shmem.Team.by_id(shmem.Team.make_id(), 1, 0)
+        mine = alone.empty(3, "int64")
+        assert shmem.is_symmetric(mine) and mine.shape == (3,)
+        alone.free(mine)
+        alone.destroy()
+        name = shmem.Team.make_id()
+        for pe in range(n):
+            shmem.p(box, name, pe)
+    shmem.barrier_all()
+    team = shmem.Team.by_id(host.list(box)[0], n, n - 1 - me)
+    assert (team.n_pes, team.my_pe) == (n, n - 1 - me)
+    ours = team.empty(2, "int64")
+    ours[:] = me
+    team.barrier()
+    shmem.put(ours[:1], np.array([10 + me]), (me + 1) % n)
+    team.barrier()
+    assert ours.tolist() == [10 + (me - 1) % n, me]
+    team.free(ours)
+    with pytest.raises(shmem.ArgumentError):
+        shmem.Team.by_id("a", n, 0)
+    team.destroy()
+
+
 def test_split_strided(xp, me, n):
     even = shmem.TEAM_WORLD.split_strided(0, 2, (n + 1) // 2)
     assert even.is_member == (me % 2 == 0)
