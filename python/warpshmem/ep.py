@@ -126,7 +126,7 @@ _NONE = (None,) * len(Received._fields)
 class ExpertParallel:
     """An instance of expert parallelism (shmemx_ep_create).
 
-    Collective over all PEs, with equal arguments. `team` is a Team or the integer of its handle;
+    Collective over the team, with equal arguments. `team` is a Team or the integer of its handle;
     None: all PEs. The rest are the fields of shmemx_ep_config_t: mode LOW_LATENCY or
     HIGH_THROUGHPUT, dtype BF16, FP8, FP8_UE8M0, or BYTES (rows of row_bytes bytes as the program
     packs them, low latency), hidden columns, experts of all PEs, topk, tokens
@@ -171,7 +171,7 @@ class ExpertParallel:
         return int(chosen or given.tokens * senders)
 
     def close(self) -> None:
-        """End the instance (shmemx_ep_destroy). Collective over all PEs; a second call does
+        """End the instance (shmemx_ep_destroy). Collective over the team; a second call does
         nothing."""
         for plan in filter(None, self._plans.values()):
             plan.close()
