@@ -268,6 +268,13 @@ size_t wsh_team_memory_end(struct wsh_job *job, bool device, size_t off, size_t 
     return end;
 }
 
+bool wsh_team_memory_has(struct wsh_job *job, const void *ptr)
+{
+    bool device = wsh_device_ops()->holds(job, ptr);
+
+    return wsh_team_memory_end(job, device, (size_t)((const char *)ptr - base_of(job, device)), 1);
+}
+
 int wsh_team_memory_end_anywhere(struct wsh_job *job, bool device, size_t off, size_t len, size_t *end,
                                  const char *routine)
 {

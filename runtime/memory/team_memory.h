@@ -41,6 +41,9 @@ void *wsh_team_malloc(struct wsh_team *team, size_t size, bool device, const cha
 /* Collective over the team that has allocated it. -EINVAL (logged): no such memory; -EIO (logged). */
 int wsh_team_free(struct wsh_team *team, void *ptr);
 
+/* Whether it lies in such a range, and not in what all PEs have allocated. */
+bool wsh_team_memory_has(struct wsh_job *job, const void *ptr);
+
 /* The end of the last range of a team here that meets [off, off + len) of a heap; 0: there is none. */
 size_t wsh_team_memory_end(struct wsh_job *job, bool device, size_t off, size_t len);
 
