@@ -69,6 +69,11 @@ class Agreement:
         found = (ctypes.c_uint64 * (count * self.n)).from_address(to)[:]
         return [found[pe * count : (pe + 1) * count] for pe in range(self.n)]
 
+    @property
+    def broken(self) -> bool:
+        """Whether a PE of it has failed while the others go on: they gather nothing any more."""
+        return bool(_lib.core().shmemx_team_broken(self.team) == 1)
+
     def close(self) -> None:
         """Give the memory back. Collective."""
         if self.memory:

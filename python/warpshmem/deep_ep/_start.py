@@ -127,7 +127,9 @@ def made() -> None:
 
 def ending(agreement: Agreement) -> bool:
     """Return whether the Buffer that is about to be destroyed is the last one of all of its ranks.
-    Collective over the group."""
+    Collective over the group; each for itself where a rank has failed."""
+    if agreement.broken:
+        return _State.buffers == 1
     return not any(left for (left,) in agreement.gather([_State.buffers - 1]))
 
 
