@@ -70,7 +70,7 @@ static void tell(struct shmemx_ep *ep, int pe)
     shmem_quiet();
 }
 
-/* The counter of a far peer by parity, from `first` on: so many puts of it were `taken`, and it says how many it made. */
+/* The counter of a far peer by parity, from `first` on: how many of the puts that it has `made` were `taken`. */
 static void count_from(struct shmemx_ep *ep, int first, int far, const uint64_t taken[2],
                        const uint64_t made[2])
 {

@@ -268,10 +268,11 @@ typedef struct {
 int shmemx_ep_statistics(shmemx_ep_t ep, shmemx_ep_statistics_t *statistics);
 
 /*
- * PEs that calls of this PE go on without, with config.masks. Local. A wait masks a PE that has failed (shmemx_pe_failed)
- * or does not answer in limit_ms, after a line, which is shmemx_ep_error_last's too, and the call returns 0. A PE that
- * is masked gets nothing, is waited for no more, and has nothing: its counts are 0, and sums lack its experts. Rows
- * that it has announced and not sent are zeros, with row_sources -1, and are not sent back. All others' rows are exact.
+ * PEs that calls of this PE go on without, with config.masks. Local. A wait masks a PE that has failed
+ * (shmemx_pe_failed) or does not answer in limit_ms, after a line, which is shmemx_ep_error_last's too, and the call
+ * returns 0. A PE that is masked gets nothing, is waited for no more, and has nothing: its counts are 0, and sums lack
+ * its experts. Rows that it has announced and not sent are zeros, with row_sources -1, and are not sent back. All
+ * others' rows are exact.
  *
  * query writes masked[n], 1 for those. update masks number `pe` of the team, or with 0 takes it back; clean takes all
  * back. A PE that lives comes back so: all PEs that are to go on with it call update or clean, and it calls clean,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits for counters, words and flags, which leave for the report of a hang what is waited for; and the end where a part is wrong. */
+/*
+ * Waits for counters, words and flags, which leave for the report of a hang what is waited for; and the end where a
+ * part is wrong.
+ */
 #include "ep/host/run.h"
 
 /* Another thread may report: each member is a value of its own. */

@@ -187,7 +187,7 @@ void shmemx_team_free(shmem_team_t team, void *ptr)
     static const char what[] = "shmemx_team_free";
     struct wsh_team *members = members_of(what, team);
 
-    /* After the world's shrink a team of before, of all PEs or of some, may have as many members as there are, or more. */
+    /* After the world's shrink a team of before, of all PEs or of some, may have as many members, or more. */
     if (ptr)
         wsh_api_check(what, members->n_pes >= wsh_job.all->n_pes && !wsh_team_memory_has(&wsh_job, ptr)
                                 ? wsh_heap_free(&wsh_job, ptr)
