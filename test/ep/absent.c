@@ -213,7 +213,7 @@ static int64_t run_late(struct calls *calls, int64_t call)
 {
     if (mp_me == victim) {
         mp_sleep(2e-3 * limit_ms);
-        for (int i = 0; i < ALONE && is("alone"); i++)
+        for (int i = 0; i < ALONE + 3 && is("alone"); i++)
             round_alone(calls, call + i);
     } else {
         for (int i = 0; i < ALONE; i++)
@@ -257,7 +257,7 @@ int main(int argc, char **argv)
         return MP_FAILED;
     how = argv[1];
     victim = atoi(argv[2]) < 0 ? mp_npes - 1 : atoi(argv[2]);
-    limit_ms = (dies() ? 20000 : 400) * (getenv("WSH_TEST_SLOW") ? atoi(getenv("WSH_TEST_SLOW")) : 1);
+    limit_ms = (dies() ? 60000 : 400) * (getenv("WSH_TEST_SLOW") ? atoi(getenv("WSH_TEST_SLOW")) : 1);
     options.masks = limit_ms;
     options.halves = is("halves") || mp_seed() % 2;
     job.pes = mp_npes;

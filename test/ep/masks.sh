@@ -17,9 +17,13 @@ dies()
         sh -c "[ $status = 0 ] && [ \$(grep -c 'went on' '$out') = $(($1 - 1)) ]"
 }
 
+# On a machine that lets a PE wait for as long as the limit another one is masked too: then once more.
 late()
 {
-    run_job 40 "$oshrun" -n "$1" --nodes-emulated "$2" "$absent" "$3" "$4"
+    for try in 1 2 3; do
+        run_job 40 "$oshrun" -n "$1" --nodes-emulated "$2" "$absent" "$3" "$4"
+        grep -q 'which is there, is masked' "$err" || break
+    done
     tap_check "$1 PEs, $2 hosts, seed ${WSH_TEST_SEED:-}: PE $4 is late, $3, and comes back" \
         sh -c "[ $status = 0 ] && [ \$(grep -c 'went on' '$out') = $1 ]"
 }
@@ -45,12 +49,12 @@ if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
     tap_done
     exit
 fi
-seed 1
-dies 8 1 before 0
-dies 8 2 halves -1
-dies 8 4 between 3
-seed 2
-late 8 2 late 1
 seed 3
-late 3 1 alone 0
+side late 3 1 alone 0
+seed 2
+side late 8 2 late 1
+seed 1
+side dies 8 1 before 0
+side dies 8 2 halves -1
+side dies 8 4 between 3
 tap_done
