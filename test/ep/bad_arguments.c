@@ -92,6 +92,8 @@ static void configurations(void)
     BAD_CONFIG("tokens is 65537", tokens, 65537);
     BAD_CONFIG("tokens is 2049", tokens, 2049);
     BAD_CONFIG("exact is 2", exact, 2);
+    BAD_CONFIG("masks is 2", masks, 2);
+    BAD_CONFIG("limit_ms is 5", limit_ms, 5);
     BAD_CONFIG("expert_capacity is -1", expert_capacity, -1);
     BAD_CONFIG("expert_capacity is 999", expert_capacity, 999);
     BAD_CONFIG("pe_capacity is given, which mode 0", pe_capacity, 8);
@@ -100,6 +102,30 @@ static void configurations(void)
     BAD_CONFIG("blocks is -1", blocks, -1);
     BAD_CONFIG("topk_bits is 16", topk_bits, 16);
     BAD_CONFIG("unused[3] is 1", unused[3], 1);
+}
+
+static void masks(void)
+{
+    shmemx_ep_config_t config = good_config();
+    shmemx_ep_bytes_t bytes;
+    shmemx_ep_t ep;
+    int32_t masked[8];
+
+    config.masks = 1;
+    mp_check(!shmemx_ep_create(SHMEM_TEAM_WORLD, &config, &ep), "refused with masks");
+    REFUSED("pe is -1", shmemx_ep_mask_update(ep, -1, 1));
+    REFUSED("not this PE's own", shmemx_ep_mask_update(ep, mp_me, 1));
+    REFUSED("it is from 0 to", shmemx_ep_mask_update(ep, mp_npes, 0));
+    if (mp_npes > 1)
+        REFUSED("masked is 2", shmemx_ep_mask_update(ep, 1 - mp_me, 2));
+    REFUSED("masked is NULL", shmemx_ep_mask_query(ep, NULL));
+    mp_check(!shmemx_ep_mask_query(ep, masked) && !masked[0], "PE 0 is masked");
+    shmemx_ep_destroy(ep);
+    config.mode = SHMEMX_EP_HIGH_THROUGHPUT;
+    REFUSED("masks is 1", shmemx_ep_bytes(&config, 2, 1, &bytes));
+    config.mode = SHMEMX_EP_LOW_LATENCY;
+    config.route = SHMEMX_EP_ONE_COPY;
+    REFUSED("masks is 1", shmemx_ep_bytes(&config, 2, 1, &bytes));
 }
 
 /* Only one PE is wrong: all are told, and none waits for it. */
@@ -253,6 +279,7 @@ static void combines(struct calls *calls)
     REFUSED("handle is 2", shmemx_ep_counts(calls->ep, 2, NULL, NULL));
     REFUSED("handle 1 has no routing", shmemx_ep_counts(calls->ep, 1, NULL, NULL));
     REFUSED("statistics is NULL", shmemx_ep_statistics(calls->ep, NULL));
+    REFUSED("has no masks", shmemx_ep_mask_clean(calls->ep));
     REFUSED("which is 2", !shmemx_ep_buffer(calls->ep, 2));
 }
 
@@ -334,6 +361,7 @@ int main(void)
     if (!caught)
         abort();
     configurations();
+    masks();
     one_is_wrong();
     nulls();
     calls_of(REF_LOW_LATENCY, REF_FP8);

@@ -100,6 +100,7 @@ static bool destroyed_twice(void)
     X(put_list, shmemx_putmem_list_nbi(&put, 1), NO_COUNTER) \
     X(counter_fetch, shmemx_counter_fetch(COUNTER), NO_COUNTER) \
     X(counter_wait, shmemx_counter_wait_until(COUNTER, 1), NO_COUNTER) \
+    X(counter_timed, shmemx_counter_wait_until_timeout(COUNTER, 1, 1.), NO_COUNTER) \
     X(counter_destroy, shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &counter), "not the n that one") \
     X(set_lock, shmem_set_lock(malloc(8)), "is not a symmetric address") \
     X(clear_lock, shmem_clear_lock(word), "does not hold the lock") \
@@ -111,6 +112,9 @@ static bool destroyed_twice(void)
     X(ep_buffer, !shmemx_ep_buffer(EP, 0), NO_EP) \
     X(ep_counts, shmemx_ep_counts(EP, 0, NULL, NULL), NO_EP) \
     X(ep_statistics, shmemx_ep_statistics(EP, &(shmemx_ep_statistics_t){0}), NO_EP) \
+    X(ep_mask_update, shmemx_ep_mask_update(EP, 0, 0), NO_EP) \
+    X(ep_mask_query, shmemx_ep_mask_query(EP, &(int32_t){0}), NO_EP) \
+    X(ep_mask_clean, shmemx_ep_mask_clean(EP), NO_EP) \
     X(ep_destroy, shmemx_ep_destroy(EP), NO_EP) \
     X(ep_destroy_twice, destroyed_twice(), "or has been destroyed")
 
