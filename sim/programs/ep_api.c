@@ -291,3 +291,51 @@ void *shmemx_team_malloc_device(shmem_team_t team, size_t size)
     (void)team, (void)size;
     return NULL;
 }
+
+/* Of instances with masks, which are not simulated: no PE fails, or is late. */
+static int no_masks(void)
+{
+    sim_violation("PE %d: a call of masks", sim.running->number);
+    return 0;
+}
+
+int shmemx_pe_failed(int pe)
+{
+    (void)pe;
+    return no_masks();
+}
+
+int shmemx_counter_wait_until_timeout(shmemx_counter_t counter, uint64_t value, double seconds)
+{
+    (void)counter, (void)value, (void)seconds;
+    return no_masks();
+}
+
+int shmemx_uint32_wait_until_timeout(uint32_t *ivar, int cmp, uint32_t cmp_value, double seconds)
+{
+    (void)ivar, (void)cmp, (void)cmp_value, (void)seconds;
+    return no_masks();
+}
+
+int shmemx_uint64_wait_until_timeout(uint64_t *ivar, int cmp, uint64_t cmp_value, double seconds)
+{
+    (void)ivar, (void)cmp, (void)cmp_value, (void)seconds;
+    return no_masks();
+}
+
+void shmem_putmem(void *dest, const void *source, size_t nelems, int pe)
+{
+    (void)dest, (void)source, (void)nelems, (void)pe;
+    no_masks();
+}
+
+void shmem_uint64_p(uint64_t *dest, uint64_t value, int pe)
+{
+    (void)dest, (void)value, (void)pe;
+    no_masks();
+}
+
+void shmem_quiet(void)
+{
+    no_masks();
+}
