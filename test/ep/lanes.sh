@@ -37,21 +37,22 @@ WSH_TEST_ROUNDS=4 run_lanes run_ahead 3 1
 WSH_TEST_ROUNDS=2 run_lanes run_ahead 4 2
 run_lanes late_hosts 4 2
 
-# mutant NAME PROGRAM PES HOSTS: the mistake is noticed, or PEs wait for what does not come.
+# mutant NAME LIMIT PROGRAM PES HOSTS ARGS…: the mistake is noticed, or PEs wait for what does not come.
 mutant()
 {
-    LANES_MUTANT=$1 WSH_TEST_HOSTS=$4 WSH_TEST_PATH=local words= provider=
-    [ "$4" = 1 ] || words="--nodes-emulated $4" provider=SHMEM_LIBFABRIC_PROVIDER=tcp WSH_TEST_PATH=mixed
+    LANES_MUTANT=$1 limit=$2 program=$(test_program "test/ep/$3") pes=$4 WSH_TEST_HOSTS=$5 WSH_TEST_PATH=local words= provider=
+    [ "$5" = 1 ] || words="--nodes-emulated $5" provider=SHMEM_LIBFABRIC_PROVIDER=tcp WSH_TEST_PATH=mixed
     export LANES_MUTANT WSH_TEST_HOSTS WSH_TEST_PATH
+    shift 5
     # shellcheck disable=SC2086
-    run_job 20 env $provider "$oshrun" $words -n "$3" env "LD_PRELOAD=$lanes" "$(test_program "test/ep/$2")"
-    tap_check "the mutant $1 is noticed" test "$status" != 0
+    run_job "$limit" env $provider "$oshrun" $words -n "$pes" env "LD_PRELOAD=$lanes" "$program" "$@"
+    tap_check "the mutant $LANES_MUTANT is noticed" test "$status" != 0
     unset LANES_MUTANT
 }
 
-mutant early_flags random_calls 3 1
-mutant run_ahead run_ahead 3 1
-mutant run_ahead_high run_ahead 3 1
-mutant early_images random_calls 2 2
+mutant early_flags 20 random_calls 3 1
+WSH_TEST_ROUNDS=4 mutant run_ahead 12 run_ahead 3 1
+WSH_TEST_ROUNDS=2 mutant run_ahead_high 6 run_ahead 3 1 high
+mutant early_images 20 random_calls 2 2
 echo "# took $(($(date +%s) - began)) s"
 tap_done
