@@ -159,6 +159,7 @@ EP_STEP void ep_add_combine(const struct ep_run *run, const shmemx_ep_combine_t 
     struct ep_items items = ep_items(run, 0, 0);
     struct ep_item item;
 
+    EP_CLOCK(run, 8);
     if (sends) {
         struct ep_began began = {call.turn, args->y_weights != NULL, 0};
 
@@ -171,7 +172,9 @@ EP_STEP void ep_add_combine(const struct ep_run *run, const shmemx_ep_combine_t 
         int number = ep_turn(run);
 
         if (!begun && number >= items.lead * items.stores_each) {
+            EP_CLOCK(run, 10);
             ep_add_begun(run, &call, args);
+            EP_CLOCK(run, 11);
             items.takes = (call.tokens + EP_CHUNK - 1) / EP_CHUNK;
             items.takes_each = pieces = ep_pieces(run, items.takes);
             begun = 1;
@@ -182,6 +185,7 @@ EP_STEP void ep_add_combine(const struct ep_run *run, const shmemx_ep_combine_t 
         else if (item.what == EP_ITEM_TAKE)
             ep_add_take(run, &call, args, item.chunk, item.at, pieces);
     } while (item.what != EP_ITEM_END);
+    EP_CLOCK(run, halves & SHMEMX_EP_RECEIVE ? 12 : 10);
     if (ep_last(run) && ep_group_worker(run) == 0 && ep_leads(run))
         ep_added(run, &call, halves);
 }

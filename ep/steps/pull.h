@@ -39,7 +39,8 @@ EP_STEP void ep_tell(const struct ep_run *run, const struct ep_call *call, struc
                       ep_word_of(call, (uint32_t)counts[i]));
     }
     if (ep_group_worker(run) == 0)
-        ep_raise(run, shape->near, ep_raised_told, &call->parity, ep_word_of(call, ep_announced_number(told)));
+        ep_raise(run, shape->near, ep_raised_told, &call->parity,
+                 ep_word_of(call, ep_announced_number(told)));
 }
 
 /* Metas, offsets and counts of this PE's tokens, and the words for all. */
@@ -215,6 +216,7 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
     struct ep_items items = ep_items(run, 0, 0);
     struct ep_item item;
 
+    EP_CLOCK(run, 0);
     if (sends) {
         struct ep_announced told = {call.tokens, 0, 0};
 
@@ -223,14 +225,17 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
         if (told.flagged)
             items = ep_items(run, (call.tokens + EP_CHUNK - 1) / EP_CHUNK, 1);
         ep_pull_begin(run, &call, args, told);
+        EP_CLOCK(run, 2);
     }
     do {
         int number = ep_turn(run);
 
         if (!counted && number >= items.lead * items.stores_each) {
+            EP_CLOCK(run, 3);
             items.takes = ep_pull_count(run, &call);
             items.takes_each = shape->near;
             ep_count_out(run, &call, args);
+            EP_CLOCK(run, 4);
             counted = 1;
         }
         item = ep_item_of(&items, number);
@@ -239,6 +244,7 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
         else if (item.what == EP_ITEM_TAKE)
             ep_pull_take(run, &call, args, item.chunk, (item.at + shape->local) % shape->near);
     } while (item.what != EP_ITEM_END);
+    EP_CLOCK(run, halves & SHMEMX_EP_RECEIVE ? 6 : 3);
     if (ep_last(run))
         ep_pulled(run, &call, halves);
 }
