@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chunks of high throughput in one host (ep/steps/pull.h), by one warp: its lanes hold what is known of the choices of a
- * chunk's tokens, so that all of it is loaded at once.
+ * Chunks of high throughput in one host (ep/steps/pull.h), by one warp: its lanes hold what is known of the choices of
+ * a chunk's tokens, so that all of it is loaded at once.
  */
 #ifndef WSH_EP_DEVICE_PULL_CUH
 #define WSH_EP_DEVICE_PULL_CUH

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * High throughput in one host: rows stay with who has them until they are pulled. What the steps of a dispatch and of a
- * combine share: words and flags, by which PEs know of each other, and the order of a call's items. PEs have the numbers
- * of the host: there are no others.
+ * High throughput in one host: rows stay with who has them until they are pulled. What the steps of a dispatch and of
+ * a combine share: words and flags, by which PEs know of each other, and the order of a call's items. PEs have the
+ * numbers of the host: there are no others.
  */
 #ifndef WSH_EP_STEPS_READY_H
 #define WSH_EP_STEPS_READY_H
@@ -20,7 +20,7 @@ EP_STEP uint64_t ep_word_of(const struct ep_call *call, uint32_t number)
     return (uint64_t)number << 32 | ep_call_word(call);
 }
 
-/* Word `at` of those that PE `from` stores in the arena with a dispatch: its counts, and then what ep_announced says. */
+/* Word `at` of those that PE `from` stores in the arena with a dispatch: counts, and then what ep_announced says. */
 EP_STEP uint64_t *ep_count_word(const struct ep_run *run, char *arena, int parity, int from, int at)
 {
     return (uint64_t *)(arena + run->shape.near_words[parity]) + from * (run->shape.counted + 1) + at;
@@ -75,9 +75,9 @@ EP_STEP const uint64_t *ep_awaited_chunk(const struct ep_run *run, const void *a
 }
 
 /*
- * The items of a call, in the order in which workers take them: first the stores of `lead` chunks; then in turn those of
- * one more chunk, and what is fetched of an earlier one. So no worker waits for a chunk of a peer while this PE has one
- * to store that is not later, which is why no two PEs wait for each other.
+ * The items of a call, in the order in which workers take them: first the stores of `lead` chunks; then in turn those
+ * of one more chunk, and what is fetched of an earlier one. So no worker waits for a chunk of a peer while this PE has
+ * one to store that is not later, which is why no two PEs wait for each other.
  */
 struct ep_items {
     int lead;
