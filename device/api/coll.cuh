@@ -18,11 +18,11 @@
 #define WSH_DEVICE_API_COLL_CUH
 
 #include "../coll/op.cuh"
-#include "../coll/vector.h"
+#include "../coll/vector/vector.h"
 #include "shell.cuh"
 
 #ifdef __CUDA_ARCH__
-#include "../coll/alltoallv.cuh"
+#include "../coll/vector/alltoallv.cuh"
 #include "../library/library.cuh"
 #endif
 

@@ -7,7 +7,7 @@
 #define WSH_DEVICE_STREAM_KERNELS_CUH
 
 #ifdef __CUDA_ARCH__
-#include "../coll/alltoallv.cuh"
+#include "../coll/vector/alltoallv.cuh"
 #include "../coll/collect.cuh"
 #include "../core/order.cuh"
 #include "../coll/reduce.cuh"

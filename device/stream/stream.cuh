@@ -8,7 +8,7 @@
 #define WSH_DEVICE_STREAM_CUH
 
 #include "../coll/choice.h"
-#include "../coll/vector.h"
+#include "../coll/vector/vector.h"
 #include "../view/launch.h"
 #include "../api/shell.cuh"
 #include "../view/view.h"

@@ -11,7 +11,7 @@
  * timeout: 240
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
-#include "device/coll/alltoallv.cuh"
+#include "device/coll/vector/alltoallv.cuh"
 #include "device/coll/collect.cuh"
 #include "device/coll/scan.cuh"
 #include "test/device/vector_counts.h"

@@ -11,8 +11,8 @@
 #ifndef WSH_DEVICE_ALLTOALLV_CUH
 #define WSH_DEVICE_ALLTOALLV_CUH
 
-#include "hosts_vector.cuh"
-#include "wide.cuh"
+#include "hosts.cuh"
+#include "../wide.cuh"
 
 #define WSH_VECTOR_HEAD 2 /* LL lines before the data: a count, and the place of what comes the other way */
 

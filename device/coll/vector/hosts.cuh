@@ -3,10 +3,10 @@
  * Alltoallv among members on several hosts: words say how much each has for each, or expects, and where it belongs;
  * then all blocks are put. And what alltoallv is made of on one host too.
  */
-#ifndef WSH_DEVICE_HOSTS_VECTOR_CUH
-#define WSH_DEVICE_HOSTS_VECTOR_CUH
+#ifndef WSH_DEVICE_VECTOR_HOSTS_CUH
+#define WSH_DEVICE_VECTOR_HOSTS_CUH
 
-#include "coll.cuh"
+#include "../coll.cuh"
 #include "vector.h"
 
 #define WSH_VECTOR_REFUSED (~(uint64_t)0) /* in place of a place */
