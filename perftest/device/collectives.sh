@@ -14,7 +14,8 @@ tap_check "--help names the rows" grep -q '^  reducescatter ' "$out"
 run_job 20 "$program" --list
 tap_check "--list prints the rows of every scope" sh -c "grep -q '^alltoall.thread.16.1x1$' '$out' &&
     grep -q '^alltoall.block.67108864.1x256$' '$out' && grep -q '^barrier_all.host.0.0x0$' '$out' &&
-    grep -q '^reduce.stream.2097152.0x0$' '$out' && grep -q '^fcollect.graph.64.0x0$' '$out'"
+    grep -q '^reduce.stream.2097152.0x0$' '$out' &&
+    grep -q '^alltoallv.graph.131072.0x0$' '$out' && grep -q '^fcollect.graph.64.0x0$' '$out'"
 tap_check "--list prints no row twice" sh -c "[ -z \"\$(sort '$out' | uniq -d)\" ]"
 tap_check "a thread moves few elements" sh -c "! grep -q '^alltoall.thread.8192.' '$out'"
 run_job 20 "$program" --list --pes 4 --rows alltoall
