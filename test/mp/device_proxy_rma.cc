@@ -310,6 +310,28 @@ static void buffers_are_found()
     wsh_device_view.ranges = 0;
 }
 
+/* What a PE does to itself goes to any address of its own, though nothing knows of that memory. */
+static void own_memory()
+{
+    enum { LEN = 3000 };
+    unsigned char *plain = (unsigned char *)malloc(3 * LEN);
+
+    for (size_t len : {1, 8, 100, +LEN}) {
+        struct wsh_dev_strides s = {2, 1, len / 16};
+
+        mp_fill(plain, LEN, 7);
+        memset(plain + LEN, UNTOUCHED, 2 * LEN);
+        cpu_block_run(1, [=] { wsh_dev_put<WSH_THREAD>("put", plain + LEN, plain, len, mp_me); });
+        cpu_block_run(lanes[WSH_WARP], [=] { wsh_dev_get<WSH_WARP>("get", plain + 2 * LEN, plain + LEN, len, mp_me); });
+        mp_check(!memcmp(plain + LEN, plain, len) && !memcmp(plain + 2 * LEN, plain, len), "%zu bytes", len);
+        mp_check(len == LEN || (plain[LEN + len] == UNTOUCHED && plain[2 * LEN + len] == UNTOUCHED), "after %zu", len);
+        cpu_block_run(1, [=] { wsh_dev_iput<WSH_THREAD, 8>("iput", plain + LEN, plain, s, mp_me); });
+        for (size_t i = 0; i < s.nelems; i++)
+            mp_check(!memcmp(plain + LEN + 16 * i, plain + 8 * i, 8), "element %zu", i);
+    }
+    free(plain);
+}
+
 int main(void)
 {
     char local;
@@ -330,6 +352,7 @@ int main(void)
                  wsh_device_view.zero_copy_get_from, wsh_device_view.zero_copy_waits_from);
         mp_check(!wsh_dev_zero_copy_covers(&local, 1), "memory that is not symmetric is zero-copy");
         buffers_are_found();
+        own_memory();
         one_record();
         scope<WSH_THREAD>();
         scope<WSH_WARP>();
