@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What forges and builders read agrees in itself and with the tree: .github, CITATION.cff, conda's recipe.
+"""What forges, editors and builders read agrees in itself and with the tree: .github, .editorconfig, CITATION.cff, conda's recipe.
 
 forms.py TOP_SRCDIR               prints a line for each fault
 forms.py TOP_SRCDIR database FILE     the same of a compile_commands.json; compiles base/err.c by its command
@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, List
+from typing import Any, Dict, List
 
 import yaml
 
@@ -58,6 +58,56 @@ def check_citation(top: Path) -> None:
     check({"cff-version", "message", "title", "authors"} <= set(cited), "CITATION.cff: a field is missing")
     check(cited["authors"] == [{"name": (top / "AUTHORS").read_text().strip()}], "CITATION.cff: not the authors of AUTHORS")
     check(cited["license"] == "BSD-3-Clause", "CITATION.cff: another licence")
+
+
+def check_pull_request(top: Path) -> None:
+    """The targets and files that the form for pull requests names are there."""
+    (form,) = (top / ".github").glob("PULL*")
+    text = form.read_text()
+    makes = "".join(path.read_text() for path in [top / "Makefile.am", top / "test/Makefile.inc"])
+    targets, files = re.findall(r"`make ([a-z-]+)`", text), re.findall(r"\b[A-Z]+\.md\b", text)
+    check(len(targets) > 0 and len(files) > 0, f"{form.name} names no target, or no file")
+    for target in targets:
+        check(re.search(rf"^{target}:", makes, re.M) is not None, f"{form.name}: no target {target}")
+    for name in files:
+        check((top / name).exists(), f"{form.name}: no {name}")
+
+
+def editor_rules(top: Path, name: str) -> Dict[str, str]:
+    """What .editorconfig says of a file, later sections before earlier ones."""
+    rules: Dict[str, str] = {}
+    wanted = True
+    for line in (top / ".editorconfig").read_text().splitlines():
+        section, rule = re.fullmatch(r"\[(.*)\]", line), re.fullmatch(r"(\w+) = (\S+)", line)
+        if section:
+            glob = re.escape(section[1]).replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
+            glob = re.sub(r"\\{(.*?)\\}", lambda some: "(%s)" % some[1].replace(",", "|"), glob)
+            wanted = re.fullmatch(glob, name if "/" in section[1] else os.path.basename(name)) is not None
+        elif rule and wanted:
+            rules[rule[1]] = rule[2]
+        else:
+            check(rule is not None or line == "" or line.startswith("#"), f".editorconfig: {line}")
+    return rules
+
+
+def check_editor(top: Path) -> None:
+    """Files are as .editorconfig has editors write them."""
+    if not (top / ".git").exists():
+        return
+    listed = subprocess.run(["git", "-C", top, "ls-files", "-z"], capture_output=True, text=True, check=False).stdout
+    for name in filter(None, listed.split("\0")):
+        data = (top / name).read_bytes() if (top / name).is_file() else b""
+        if not data or b"\0" in data:
+            continue
+        rules = editor_rules(top, name)
+        if "indent_style" in rules:
+            wrong = rb"^\t" if rules["indent_style"] == "space" else rb"^    "
+            check(not re.search(wrong, data, re.M), f"{name} is not indented by {rules['indent_style']}s")
+        check(rules["end_of_line"] != "lf" or b"\r\n" not in data, f"{name} has lines that end with CR LF")
+        ended = rules["insert_final_newline"] != "true" or data.endswith(b"\n")
+        check(ended, f"{name} does not end with an end of line")
+        if rules["trim_trailing_whitespace"] == "true":
+            check(not re.search(rb"[ \t]$", data, re.M), f"{name} has spaces at the end of a line")
 
 
 def check_recipe(top: Path) -> None:
@@ -114,7 +164,7 @@ def main() -> int:
     elif sys.argv[2:3] == ["recipe"]:
         render_recipe(top)
     else:
-        for one in (check_workflow, check_issue_forms, check_citation, check_recipe):
+        for one in (check_workflow, check_issue_forms, check_citation, check_pull_request, check_editor, check_recipe):
             one(top)
     print("\n".join(found))
     return 1 if found else 0

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What forges and builders read: the workflow and the forms of .github, CITATION.cff, conda's recipe and compile_commands.json
-# agree with the tree. The long form asks programs of Python's registry too, in an environment of its own: check-jsonschema and
-# yamllint for the forge and CITATION.cff, rattler-build for the recipe, twine for the wheel.
+# What forges, editors and builders read: the workflow and the forms of .github, .editorconfig, CITATION.cff, conda's recipe and
+# compile_commands.json agree with the tree. The long form asks programs of Python's registry too, in an environment of its own:
+# check-jsonschema and yamllint for the forge and CITATION.cff, rattler-build for the recipe, twine for the wheel.
 # timeout: 900
 set -u
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
