@@ -10,7 +10,7 @@
  *   part      the rows of `window` successive tokens of a PE for a far peer; low latency has one part
  *   image     a part as it travels: header, counts, records
  *   slot      an image's index: part number % slots, parts being numbered from 0 on since create
- *   counted   what an origin counts for each PE: rows by kind, then in high throughput rows that have each local expert
+ *   counted   what an origin counts for each PE: in high throughput its rows, then rows that have each local expert
  *   turn      which of the two X, or of the two Y: not the one of the call before
  *
  * High throughput in one host (ep/steps/pull.h) has no far peers, images or counters.
@@ -51,7 +51,7 @@ enum {
 /* One of a token's experts. */
 struct ep_entry {
     int32_t expert; /* of all; -1: none */
-    int32_t offset; /* rows that this origin has, before this token, for the expert (low latency) or its PE */
+    int32_t offset; /* rows that this origin has, before this token, for the expert's PE */
     int32_t row;    /* with a far expert: the row's number within its image; else the token */
     float weight;
 };
@@ -84,8 +84,8 @@ struct ep_shape {
     int me, host, local; /* numbers in the team */
     int far;             /* far peers */
     int mine;            /* experts a PE */
-    int kinds;           /* that rows are counted by: local experts (low latency), or 1 */
-    int counted;         /* kinds, and in high throughput `mine` more */
+    int group_bytes;     /* of EP_GROUP columns, as sent */
+    int counted;         /* numbers of rows a PE: of each local expert; in high throughput of all before */
     int topk_shift;      /* words of 4 bytes of topk, a power of two: of 64 bits the low ones are read */
     int slots;
     size_t row, scales, meta; /* bytes of a row as sent, of its scales, of its meta */
@@ -101,7 +101,7 @@ struct ep_shape {
     size_t weights_send[2], weights_in; /* low latency: of combines, [tokens][topk] and [far] of those */
     size_t part_rows;                   /* of this PE's call: [far][parts] records of images */
     size_t in_counts, in_tokens, in_parts, in_rows; /* of origins: [n][counted], and of each [n] */
-    size_t near_first, near_y;                      /* of near PEs: [1 + far][near][kinds], [near] */
+    size_t near_first, near_y;                      /* of near PEs: [1 + far][near], [near] */
     size_t handle;                                  /* [handles] */
     size_t bytes;
     /* Numbers of counters, in the row of them that create makes */
@@ -128,7 +128,6 @@ struct ep_shape {
     size_t zeros;     /* bytes from the arena's beginning that begin as zeros */
     size_t group;     /* bytes of memory that the workers of a group share */
     int low_sources;  /* that have slots: with one copy all PEs, else near ones */
-    int group_bytes;  /* of EP_GROUP columns, as sent */
     size_t far_head;  /* bytes before a record's row */
     size_t far_metas; /* [far][tokens]: of rows that lie in this PE's own windows */
 };

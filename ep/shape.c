@@ -52,7 +52,6 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
         n > shape->near && shape->near > 1 && config->route != SHMEMX_EP_DIRECT && !config->masks;
     shape->far = shape->one_copy ? n / shape->near - 1 : n - shape->near;
     shape->mine = config->experts / n;
-    shape->kinds = low ? shape->mine : 1;
     shape->counted = low ? shape->mine : 1 + shape->mine;
     shape->slots = low ? EP_SLOTS_LOW : EP_SLOTS_HIGH;
     shape->capacity =
@@ -100,9 +99,7 @@ static void lay_out_store(struct ep_shape *shape, struct room *room, int parity)
     shape->x[parity] = room_take(room, tokens, shape->row);
     shape->y_header[parity] = room_take(room, 1, sizeof(struct ep_header));
     shape->y[parity] = room_take(room, (size_t)shape->y_rows, (size_t)shape->hidden * 2);
-    shape->y_weights[parity] = shape->mode == SHMEMX_EP_LOW_LATENCY
-                                   ? 0
-                                   : room_take(room, (size_t)shape->y_rows, shape->topk * sizeof(float));
+    shape->y_weights[parity] = room_take(room, (size_t)shape->y_rows, shape->topk * sizeof(float));
 }
 
 static void lay_out_weights(struct ep_shape *shape, struct room *room)
@@ -123,8 +120,6 @@ static void lay_out_images(struct ep_shape *shape, struct room *room)
     shape->forward = room_take(room, shape->one_copy && !shape->pushes ? images : 0, shape->image);
     shape->result_send = room_take(room, images, shape->result_image);
     shape->result_in = room_take(room, images, shape->result_image);
-    if (shape->mode == SHMEMX_EP_LOW_LATENCY && shape->far)
-        lay_out_weights(shape, room);
 }
 
 /* What workers of a group share: the routing of tokens as bits (ep/low/rank.h), and numbers of sources (expand.h). */
@@ -191,7 +186,7 @@ static void lay_out_work(struct ep_shape *shape, struct room *room)
     shape->in_tokens = room_take(room, n, sizeof(int32_t));
     shape->in_parts = room_take(room, n, sizeof(int32_t));
     shape->in_rows = room_take(room, n, sizeof(int32_t));
-    shape->near_first = room_take(room, (1 + far) * near * shape->kinds, sizeof(int32_t));
+    shape->near_first = room_take(room, (1 + far) * near, sizeof(int32_t));
     shape->near_y = room_take(room, near, sizeof(struct ep_near_y));
 }
 
@@ -209,7 +204,6 @@ static void lay_out_counters(struct ep_shape *shape, struct room *room)
     shape->c_y = room_count(room, shape->near);
     shape->c_result = room_count(room, shape->far * shape->slots);
     shape->c_result_credit = room_count(room, shape->far);
-    shape->c_weights = room_count(room, shape->mode == SHMEMX_EP_LOW_LATENCY ? shape->far : 0);
     shape->counters = room->counters;
 }
 
@@ -217,6 +211,7 @@ static void lay_out_counters(struct ep_shape *shape, struct room *room)
 static void place_far(struct ep_shape *shape, struct room *room)
 {
     lay_out_images(shape, room);
+    lay_out_weights(shape, room);
     shape->far_metas = room_take(room, (size_t)shape->far * shape->tokens, shape->low_meta);
     shape->c_far = room_count(room, shape->far * shape->slots);
     shape->c_result = room_count(room, shape->far * shape->slots);

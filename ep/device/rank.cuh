@@ -116,11 +116,11 @@ EP_STEP int ep_rank_before(int found, int warps)
     return before;
 }
 
-/* Ranges that are counted, by a PE or by an expert: offsets, and counts. */
+/* Ranges that are counted, the experts of each PE: offsets, and counts. */
 EP_STEP void ep_rank_offsets(const struct ep_run *run, struct ep_ranks ranks, int tokens, int32_t *counts)
 {
     const struct ep_shape *shape = &run->shape;
-    int ranges = shape->n * shape->kinds, warps = ep_rank_warps(ranges, tokens), warp = (int)threadIdx.x / EP_LANES;
+    int ranges = shape->n, warps = ep_rank_warps(ranges, tokens), warp = (int)threadIdx.x / EP_LANES;
     int share = (int)ep_align((size_t)((tokens + warps - 1) / warps), EP_LANES), from = warp % warps * share;
     int to = from + share < tokens ? from + share : tokens, groups = EP_WARPS / warps;
 
@@ -130,12 +130,12 @@ EP_STEP void ep_rank_offsets(const struct ep_run *run, struct ep_ranks ranks, in
         int range = first + warp / warps * (int)gridDim.x + (int)blockIdx.x, at = 0;
 
         ranks.first = range * ranks.many; /* beyond the last one: no expert */
-        ranks.near = ep_pe_is_near(shape, range / shape->kinds);
+        ranks.near = ep_pe_is_near(shape, range);
         if (warps > 1)
             at = ep_rank_before(ep_rank_range<false, false>(run, &ranks, from, to, 0), warps);
         at = ep_rank_range<false, true>(run, &ranks, from, to, at);
         if (range < ranges && warp % warps == warps - 1 && ep_lane() == 0)
-            counts[range / shape->kinds * shape->counted + range % shape->kinds] = at;
+            counts[range * shape->counted] = at;
     }
 }
 
@@ -147,7 +147,7 @@ EP_STEP int ep_rank_choice(const struct ep_run *run, const struct ep_ranks *rank
 }
 
 /*
- * High throughput: how many tokens have each expert, behind the number of rows for its PE. Blocks share out tokens, and
+ * How many tokens have each expert, behind the number of rows for its PE. Blocks share out tokens, and
  * add to counts that are zeros.
  */
 EP_STEP void ep_rank_counts(const struct ep_run *run, const struct ep_ranks *ranks, int tokens, int32_t *counts)
@@ -176,7 +176,7 @@ EP_STEP void ep_rank_counts(const struct ep_run *run, const struct ep_ranks *ran
             int32_t *of_pe = counts + (first + i) / shape->mine * shape->counted;
 
             if (found[i])
-                atomicAdd(of_pe + shape->kinds + (first + i) % shape->mine, found[i]);
+                atomicAdd(of_pe + 1 + (first + i) % shape->mine, found[i]);
         }
     }
 }
@@ -205,14 +205,12 @@ EP_LOOP void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, 
 {
     struct ep_ranks ranks = {topk, (char *)metas, 0, 0, false};
 
-    if (run->shape.counted > run->shape.kinds) {
-        EP_BY_ALL(run, i, run->shape.n * run->shape.counted)
-        {
-            counts[i] = 0;
-        }
-        ep_sync(run);
-        ep_rank_counts(run, &ranks, tokens, counts);
+    EP_BY_ALL(run, i, run->shape.n * run->shape.counted)
+    {
+        counts[i] = 0;
     }
+    ep_sync(run);
+    ep_rank_counts(run, &ranks, tokens, counts);
     ep_rank_offsets(run, ranks, tokens, counts);
     ep_rank_images(run, ranks, tokens, rows);
 }

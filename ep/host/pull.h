@@ -95,11 +95,7 @@ EP_STEP struct ep_chunk_terms ep_terms_of(const struct ep_run *run, const struct
 
     for (int i = 0; i < chunk->n; i++) {
         struct ep_sum_of sum = {ep_meta_at(run, chunk->metas, chunk->token + i),
-                                ep_ints(run, shape->near_first),
-                                NULL,
-                                0,
-                                -1,
-                                NULL};
+                                ep_ints(run, shape->near_first), NULL, 0, -1};
 
         for (int k = 0; k < shape->topk; k++) {
             int offset = sum.meta->entry[k].offset, pe = ep_entry_near(run, &sum, k);

@@ -37,8 +37,6 @@ static int offset_of(const struct ranks *ranks, const struct ep_meta *meta, int 
     int expert = meta->entry[k].expert, first;
     int32_t *counts = ranks->counts + (size_t)ep_expert_pe(shape, expert) * shape->counted;
 
-    if (ep_is_low(ranks->run))
-        return counts[expert % shape->mine]++;
     counts[1 + expert % shape->mine]++;
     first = first_like(shape, meta, k, same_pe);
     return first < k ? meta->entry[first].offset : counts[0]++;

@@ -45,7 +45,6 @@ typedef struct ep_term ep_term_fn(const struct ep_run *run, const void *arg, int
 /* Loops whose rounds are apart: over lanes of one worker, of a group, of all. */
 enum { EP_LANES = 1 };
 #define ep_lane() 0
-#define ep_of_lane(value, lane) ((void)(lane), value)
 #define EP_BY_LANES(run, i, count) for (int i = 0; i < (count); i++)
 #define EP_BY_GROUP(run, i, count) for (int i = 0; i < (count); i++)
 #define EP_BY_ALL(run, i, count) for (int i = 0; i < (count); i++)

@@ -115,8 +115,8 @@ EP_LOOP void ep_add_weights(const struct ep_run *run, const shmemx_ep_combine_t 
                             const struct ep_chunk *chunk)
 {
     for (int token = chunk->token; token < chunk->token + chunk->n; token++) {
-        struct ep_sum_of sum = {
-            ep_meta_at(run, chunk->metas, token), ep_ints(run, run->shape.near_first), NULL, 0, -1, NULL};
+        struct ep_sum_of sum = {ep_meta_at(run, chunk->metas, token), ep_ints(run, run->shape.near_first),
+                                NULL, 0, -1};
 
         ep_sum_weights(run, &sum, args->out_weights + (size_t)token * run->shape.topk);
     }

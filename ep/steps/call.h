@@ -51,17 +51,6 @@ EP_STEP struct ep_meta *ep_meta_at(const struct ep_run *run, char *metas, int i)
     return (struct ep_meta *)(metas + (size_t)i * run->shape.meta);
 }
 
-EP_STEP int ep_is_low(const struct ep_run *run)
-{
-    return run->shape.mode == SHMEMX_EP_LOW_LATENCY;
-}
-
-/* Which of the numbers that are counted for a PE is of rows for this expert. */
-EP_STEP int ep_kind(const struct ep_run *run, int expert)
-{
-    return ep_is_low(run) ? expert % run->shape.mine : 0;
-}
-
 /* The PE of an entry's expert; -1: none, and where the number is none of an expert, for peers write metas here. */
 EP_STEP int ep_entry_pe(const struct ep_run *run, int expert)
 {

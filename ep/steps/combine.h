@@ -12,38 +12,11 @@ EP_STEP void ep_combine_sent(const struct ep_run *run, const struct ep_call *cal
     run->state->y_turn = (uint32_t)call->turn;
 }
 
-EP_STEP uint64_t ep_value_weights(const struct ep_run *run, const void *arg, int i)
-{
-    (void)run;
-    (void)i;
-    return *(const uint64_t *)arg;
-}
-
-/* What far peers need before their rows are added up, and come from them. */
-EP_STEP void ep_combine_far(const struct ep_run *run, const struct ep_call *call,
-                            const shmemx_ep_combine_t *args)
-{
-    const struct ep_shape *shape = &run->shape;
-    uint64_t weighed = run->state->weighed + 1;
-
-    if (args->weights)
-        ep_put_weights(run, call);
-    if (shape->one_copy)
-        ep_await(run, EP_PHASE_Y, shape->c_y, shape->near, ep_value_number, call);
-    if (!args->weights)
-        return;
-    ep_await(run, EP_PHASE_WEIGHTS, shape->c_weights, shape->far, ep_value_weights, &weighed);
-    if (ep_worker(run) == 0 && ep_leads(run))
-        run->state->weighed = weighed;
-}
-
 EP_STEP void ep_combine_send(const struct ep_run *run, const shmemx_ep_combine_t *args)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_call call = ep_combine_call(run, args, run->state->combines);
 
-    if (args->weights)
-        ep_store_weights(run, &call, args);
     ep_store_y(run, &call, args);
     if (ep_worker(run) == 0)
         ep_store_y_header(run, &call, args);
@@ -53,10 +26,11 @@ EP_STEP void ep_combine_send(const struct ep_run *run, const shmemx_ep_combine_t
     ep_signal_near(run, shape->c_y, ep_worker(run), ep_workers(run));
     if (ep_worker(run) == 0)
         ep_combine_sent(run, &call);
-    ep_combine_far(run, &call, args);
+    if (shape->one_copy)
+        ep_await(run, EP_PHASE_Y, shape->c_y, shape->near, ep_value_number, &call);
     ep_gather_near(run, &call, args, 1 + shape->far, shape->one_copy ? -1 : shape->local);
     for (int part = 0, rounds = ep_result_rounds(run, &call); part < rounds && part < shape->slots; part++)
-        ep_results(run, &call, args, part);
+        ep_results(run, &call, part);
 }
 
 /* By counter [far][slots]. */
@@ -75,7 +49,7 @@ EP_LOOP void ep_sum_tokens(const struct ep_run *run, const struct ep_part *part,
     const struct ep_shape *shape = &run->shape;
     char *metas = (char *)ep_at(run, ep_kept_metas(shape, part->call->handle));
     int from = part->part * shape->window, tokens = ep_least(part->call->tokens - from, shape->window);
-    int pieces = ep_pieces(run, tokens), columns = ep_weight_columns(run, args);
+    int pieces = ep_pieces(run, tokens);
     struct ep_sum_of sum;
 
     sum.first = ep_ints(run, shape->near_first);
@@ -86,7 +60,6 @@ EP_LOOP void ep_sum_tokens(const struct ep_run *run, const struct ep_part *part,
         int token = from + i / pieces;
 
         sum.meta = ep_meta_at(run, metas, token);
-        sum.weights = args->weights ? args->weights + token * (size_t)columns : NULL;
         ep_sum(run, (char *)args->out + token * (size_t)shape->hidden * 2, i % pieces, pieces, shape->topk,
                ep_sum_term, &sum);
         if (args->out_weights && i % pieces == 0)
@@ -94,7 +67,7 @@ EP_LOOP void ep_sum_tokens(const struct ep_run *run, const struct ep_part *part,
     }
 }
 
-/* High throughput: far peers may put results to the slot again. All workers, after a barrier. */
+/* Far peers may put results to the slot again. All workers, after a barrier. */
 EP_STEP void ep_give_results_back(const struct ep_run *run)
 {
     const struct ep_shape *shape = &run->shape;
@@ -118,13 +91,11 @@ EP_STEP void ep_combine_round(const struct ep_run *run, const struct ep_call *ca
     ep_await(run, EP_PHASE_RESULT, shape->c_result, shape->far * shape->slots, ep_value_result, &part);
     if (number < call->parts)
         ep_sum_tokens(run, &part, args);
-    if (ep_is_low(run))
-        return;
     ep_sync(run);
     if (number < call->parts)
         ep_give_results_back(run);
     if (number + shape->slots < ep_result_rounds(run, call))
-        ep_results(run, call, args, number + shape->slots);
+        ep_results(run, call, number + shape->slots);
 }
 
 /* By the last group, when all have read the state. */
@@ -148,8 +119,7 @@ EP_STEP void ep_combine_receive(const struct ep_run *run, const shmemx_ep_combin
 
     ep_await(run, EP_PHASE_Y, shape->c_y, shape->near, ep_value_number, &call);
     ep_gather_near(run, &call, args, 1, -1);
-    if (!ep_is_low(run))
-        rounds = ep_most(rounds, ep_result_rounds(run, &call) - shape->slots);
+    rounds = ep_most(rounds, ep_result_rounds(run, &call) - shape->slots);
     for (int round = 0; round < rounds; round++)
         ep_combine_round(run, &call, args, round);
     if (ep_last(run))

@@ -134,39 +134,24 @@ EP_LOOP void ep_count_out(const struct ep_run *run, const struct ep_call *call,
     const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle)),
                   *sums = first + shape->n * shape->counted;
     struct ep_kept *kept = ep_kept(run, call->handle);
-    int rows = 0;
 
     if (args->counts)
         EP_BY_ALL(run, i, shape->mine)
         {
-            args->counts[i] = sums[i + (ep_is_low(run) ? 0 : 1)];
+            args->counts[i] = sums[1 + i];
         }
     if (args->sources)
-        EP_BY_ALL(run, i, shape->kinds * shape->n)
+        EP_BY_ALL(run, pe, shape->n)
         {
-            int at = i % shape->n * shape->counted + i / shape->n;
+            int rows = first[(pe + 1) * shape->counted] - first[pe * shape->counted];
 
-            args->sources[2 * i] = first[at];
-            args->sources[2 * i + 1] = first[at + shape->counted] - first[at];
-        }
-    if (args->ranges)
-        EP_BY_ALL(run, i, shape->kinds * shape->n)
-        {
-            int at = i % shape->n * shape->counted + i / shape->n;
-
-            args->ranges[i] = (int64_t)first[at] << 32 | (int64_t)(first[at + shape->counted] - first[at]);
-        }
-    if (args->totals)
-        EP_BY_ALL(run, i, shape->mine)
-        {
-            args->totals[i] += sums[i];
+            args->sources[2 * pe] = first[pe * shape->counted];
+            args->sources[2 * pe + 1] = rows;
         }
     if (ep_worker(run) != 0)
         return;
-    for (int kind = 0; kind < shape->kinds; kind++)
-        rows = ep_most(rows, sums[kind]);
-    kept->rows = rows;
-    kept->overflow = rows > shape->capacity;
+    kept->rows = ep_most(sums[0], 0);
+    kept->overflow = sums[0] > shape->capacity;
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The halves of a dispatch. High throughput with more parts than slots: the sending half sends as many parts as there
+ * The halves of a dispatch. With more parts than slots the sending half sends as many parts as there
  * are slots, the receiving half packs part j + slots when it has taken part j.
  */
 #ifndef WSH_EP_STEPS_DISPATCH_H
@@ -15,8 +15,8 @@ EP_STEP void ep_dispatch_sent(const struct ep_run *run, const struct ep_call *ca
     const int32_t *counts = ep_ints(run, shape->counts[call->parity]);
 
     size_t near = (size_t)shape->host * shape->near * shape->counted, me = (size_t)shape->me * shape->counted;
-    int64_t rows = ep_total(counts + near, shape->near, shape->kinds, shape->counted) -
-                   ep_total(counts + me, 1, shape->kinds, shape->counted);
+    int64_t rows =
+        ep_total(counts + near, shape->near, 1, shape->counted) - ep_total(counts + me, 1, 1, shape->counted);
 
     if (!ep_leads(run))
         return;
@@ -61,8 +61,6 @@ EP_STEP int ep_dispatch_rounds(const struct ep_run *run, const struct ep_call *c
     const int32_t *parts = ep_ints(run, run->shape.in_parts);
     int rounds = call->parts - run->shape.slots;
 
-    if (ep_is_low(run))
-        return 1;
     for (int i = 0; i < ep_far_origins(run); i++)
         rounds = ep_most(rounds, parts[ep_far_origin(run, i)]);
     return rounds;
@@ -82,8 +80,6 @@ EP_STEP void ep_dispatch_round(const struct ep_run *run, const struct ep_call *c
         ep_sync_group(run);
     }
     ep_take_far(run, &part, args);
-    if (ep_is_low(run))
-        return;
     ep_sync(run);
     ep_signal_taken(run, number);
     if (number + run->shape.slots < call->parts)

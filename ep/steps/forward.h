@@ -161,8 +161,7 @@ EP_STEP void ep_forward(const struct ep_run *run, const struct ep_call *call, in
     struct ep_part part = {call, number};
 
     ep_await(run, EP_PHASE_PART, shape->c_far, shape->far * shape->slots, ep_value_part, &part);
-    if (!ep_is_low(run))
-        ep_await(run, EP_PHASE_TAKEN, shape->c_taken, shape->far * shape->near, ep_value_taken, &part);
+    ep_await(run, EP_PHASE_TAKEN, shape->c_taken, shape->far * shape->near, ep_value_taken, &part);
     ep_copy_windows(run, &part);
     ep_keep_rows(run, &part);
     ep_sync(run);
@@ -171,8 +170,7 @@ EP_STEP void ep_forward(const struct ep_run *run, const struct ep_call *call, in
             ep_put(run, run->arena, run->arena, 0,
                    shape->c_forward + shape->local * shape->far + i / shape->near,
                    shape->host * shape->near + i % shape->near);
-    if (!ep_is_low(run))
-        ep_give_back(run, number);
+    ep_give_back(run, number);
 }
 
 #endif

@@ -143,18 +143,9 @@ EP_STEP void ep_pull_row(const struct ep_run *run, const shmemx_ep_dispatch_t *a
 {
     const struct ep_shape *shape = &run->shape;
     char *to = (char *)args->rows + (size_t)row * shape->row;
-    int elements = shape->hidden / EP_GROUP / (args->scales_packed ? 4 : 1);
-    int plain = shape->scales && !args->scales_row_step; /* scales as they come */
 
-    ep_copy_row(to, from, shape->row, plain ? (char *)args->row_scales + row * shape->scales : NULL, scales,
-                shape->scales);
-    if (!shape->scales || plain)
-        return;
-    EP_BY_LANES(run, i, elements)
-    {
-        ((uint32_t *)args->row_scales)[row * args->scales_row_step + i * args->scales_column_step] =
-            ep_scale_word(scales, i, args->scales_packed);
-    }
+    ep_copy_row(to, from, shape->row, shape->scales ? (char *)args->row_scales + row * shape->scales : NULL,
+                scales, shape->scales);
 }
 
 /* A chunk of PE `l`: its rows that are for this PE. */

@@ -39,15 +39,15 @@ EP_STEP void ep_store_y_piece(const struct ep_run *run, const struct ep_call *ca
                 (const char *)args->y_weights + weights, shape->topk * sizeof(float));
 }
 
-/* Rows of a kind that are copied: `n` in all but `own` of them, from `begin` on, which this PE alone reads. */
+/* Rows that are copied: `n` in all but `own` of them, from `begin` on, which this PE alone reads. */
 struct ep_y_rows {
     int n, begin, own;
 };
 
-EP_STEP struct ep_y_rows ep_y_rows(const struct ep_run *run, const struct ep_call *call, int kind)
+EP_STEP struct ep_y_rows ep_y_rows(const struct ep_run *run, const struct ep_call *call)
 {
     const struct ep_shape *shape = &run->shape;
-    const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle)) + kind;
+    const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle));
     int stored = ep_most(ep_least(first[shape->n * shape->counted], shape->capacity), 0);
     int begin = ep_most(ep_least(first[shape->me * shape->counted], stored), 0);
     int own = ep_most(ep_least(first[(shape->me + 1) * shape->counted], stored) - begin, 0);
@@ -56,40 +56,17 @@ EP_STEP struct ep_y_rows ep_y_rows(const struct ep_run *run, const struct ep_cal
     return rows;
 }
 
-/* From item `first` on; returns this worker's first item of the next kind. */
-EP_STEP int ep_store_y_kind(const struct ep_run *run, const struct ep_call *call,
-                            const shmemx_ep_combine_t *args, int kind, struct ep_y_rows rows, int first)
-{
-    int pieces = ep_copy_pieces(run, rows.n * run->shape.kinds), i = first;
-
-    for (; i < rows.n * pieces; i += ep_workers(run)) {
-        int row = i / pieces + (i / pieces >= rows.begin ? rows.own : 0);
-
-        ep_store_y_piece(run, call, args, (int64_t)kind * run->shape.capacity + row, i % pieces, pieces);
-    }
-    return i - rows.n * pieces;
-}
-
-/*
- * Items are numbered on from kind to kind, so that all workers have equally many. Numbers of rows are loaded by lanes
- * side by side.
- */
 EP_LOOP void ep_store_y(const struct ep_run *run, const struct ep_call *call, const shmemx_ep_combine_t *args)
 {
-    const struct ep_shape *shape = &run->shape;
-    int first = ep_worker(run);
+    struct ep_y_rows rows = ep_y_rows(run, call);
+    int pieces = ep_copy_pieces(run, rows.n);
 
-    if (args->y == run->arena + shape->y[call->turn] && !args->y_weights)
+    if (args->y == run->arena + run->shape.y[call->turn] && !args->y_weights)
         return;
-    for (int kinds = 0; kinds < shape->kinds; kinds += EP_LANES) {
-        int mine = kinds + (int)ep_lane(), n = ep_least(EP_LANES, shape->kinds - kinds);
-        struct ep_y_rows has = ep_y_rows(run, call, ep_least(mine, shape->kinds - 1));
+    for (int i = ep_worker(run); i < rows.n * pieces; i += ep_workers(run)) {
+        int row = i / pieces + (i / pieces >= rows.begin ? rows.own : 0);
 
-        for (int i = 0; i < n; i++) {
-            struct ep_y_rows rows = {ep_of_lane(has.n, i), ep_of_lane(has.begin, i), ep_of_lane(has.own, i)};
-
-            first = ep_store_y_kind(run, call, args, kinds + i, rows, first);
-        }
+        ep_store_y_piece(run, call, args, row, i % pieces, pieces);
     }
 }
 
@@ -127,48 +104,7 @@ EP_STEP int ep_result_rounds(const struct ep_run *run, const struct ep_call *cal
     return ep_within(rounds, ep_parts(&run->shape, run->shape.tokens));
 }
 
-/* Low latency: to all far peers, for the rows of their host that they add up. All workers, after a barrier. */
-EP_LOOP void ep_put_weights(const struct ep_run *run, const struct ep_call *call)
-{
-    const struct ep_shape *shape = &run->shape;
-
-    for (int i = ep_worker(run); i < shape->far; i += ep_workers(run)) {
-        int pe = ep_far_pe(shape, ep_far_turn(shape, i)), me = ep_far_me(shape, pe);
-
-        ep_put(run, run->arena + ep_weights_in(shape, me), run->arena + shape->weights_send[call->parity],
-               (size_t)call->tokens * shape->topk * sizeof(float), shape->c_weights + me, pe);
-    }
-    if (ep_worker(run) == 0 && ep_leads(run))
-        run->state->network_puts += shape->far;
-}
-
-EP_STEP int ep_weight_columns(const struct ep_run *run, const shmemx_ep_combine_t *args)
-{
-    return args->columns ? args->columns : run->shape.topk;
-}
-
-/* The combine's own weights, from where they are put. */
-EP_STEP void ep_store_weights(const struct ep_run *run, const struct ep_call *call,
-                              const shmemx_ep_combine_t *args)
-{
-    float *to = (float *)ep_at(run, run->shape.weights_send[call->parity]);
-    int topk = run->shape.topk, columns = ep_weight_columns(run, args);
-
-    EP_BY_ALL(run, i, call->tokens * columns)
-    {
-        to[i / columns * topk + i % columns] = args->weights[i];
-    }
-}
-
-/* Those of a far peer's record, which says of which token it is. */
-EP_STEP const float *ep_far_weights(const struct ep_run *run, int far, const struct ep_meta *meta)
-{
-    const float *weights = (const float *)ep_at(run, ep_weights_in(&run->shape, far));
-
-    return weights + (size_t)ep_within(meta->token, run->shape.tokens - 1) * run->shape.topk;
-}
-
-EP_LOOP void ep_sum_far(const struct ep_run *run, const struct ep_call *call, int part, int weighs)
+EP_LOOP void ep_sum_far(const struct ep_run *run, const struct ep_call *call, int part)
 {
     const struct ep_shape *shape = &run->shape;
     int pieces = ep_pieces(run, shape->far * shape->window);
@@ -183,13 +119,12 @@ EP_LOOP void ep_sum_far(const struct ep_run *run, const struct ep_call *call, in
         to = run->arena + ep_slot_result(shape, shape->result_send, f, *ep_results_sent(run, f) + part) +
              record * shape->result;
         sum.meta = ep_meta_at(run, run->arena + ep_kept_far_metas(shape, call->handle, f), first + record);
-        sum.first = ep_ints(run, shape->near_first) + (size_t)(1 + f) * shape->near * shape->kinds;
+        sum.first = ep_ints(run, shape->near_first) + (size_t)(1 + f) * shape->near;
         sum.results = NULL;
         sum.each = 0;
         sum.only = shape->one_copy ? -1 : shape->local;
-        sum.weights = weighs ? ep_far_weights(run, f, sum.meta) : NULL;
         ep_sum(run, to, i % pieces, pieces, shape->topk, ep_sum_term, &sum);
-        if (!ep_is_low(run) && i % pieces == 0)
+        if (i % pieces == 0)
             ep_sum_weights(run, &sum, (float *)(to + (size_t)shape->hidden * 2));
     }
 }
@@ -229,21 +164,18 @@ EP_STEP uint64_t ep_value_result_credit(const struct ep_run *run, const void *ar
 }
 
 /* Sums for part `number` of each far peer that has one, to it. As ep_pack. */
-EP_STEP void ep_results(const struct ep_run *run, const struct ep_call *call, const shmemx_ep_combine_t *args,
-                        int number)
+EP_STEP void ep_results(const struct ep_run *run, const struct ep_call *call, int number)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_part part = {call, number};
 
-    if (!ep_is_low(run))
-        ep_await(run, EP_PHASE_RESULT_CREDIT, shape->c_result_credit, shape->far, ep_value_result_credit,
-                 &part);
+    ep_await(run, EP_PHASE_RESULT_CREDIT, shape->c_result_credit, shape->far, ep_value_result_credit, &part);
     if (number >= shape->slots) {
         if (ep_worker(run) == 0)
             ep_flush(run);
         ep_sync(run);
     }
-    ep_sum_far(run, call, number, args->weights != NULL);
+    ep_sum_far(run, call, number);
     ep_sync(run);
     ep_put_results(run, call, number);
 }

@@ -232,7 +232,7 @@ EP_STEP void ep_pack(const struct ep_run *run, const struct ep_call *call, int p
     const struct ep_shape *shape = &run->shape;
     uint64_t number = call->base + part;
 
-    if (!ep_is_low(run) && number >= (uint64_t)shape->slots)
+    if (number >= (uint64_t)shape->slots)
         ep_await(run, EP_PHASE_CREDIT, shape->c_credit, shape->far, ep_value_credit, &number);
     if (part >= shape->slots) {
         if (ep_worker(run) == 0)

@@ -8,15 +8,14 @@
 /* The sum for a token, or of this host or PE for a far peer's token. */
 struct ep_sum_of {
     const struct ep_meta *meta;
-    const int32_t *first; /* [near][kinds]: where rows of the token's origin begin at near PEs */
+    const int32_t *first; /* [near]: where rows of the token's origin begin at near PEs */
     const char
         *results; /* image of far peers' results, and bytes from one's to the next's; NULL: none are added */
     size_t each;
-    int only;             /* the near PE whose rows are added; -1: all of the host */
-    const float *weights; /* low latency: of the token's entries; NULL: those in the meta */
+    int only; /* the near PE whose rows are added; -1: all of the host */
 };
 
-/* The PE of entry k if its row is added here; in high throughput only by the first entry of a PE. -1: not. */
+/* The PE of entry k if its row is added here, by the first entry of a PE. -1: not. */
 EP_STEP int ep_entry_near(const struct ep_run *run, const struct ep_sum_of *sum, int k)
 {
     const struct ep_shape *shape = &run->shape;
@@ -24,7 +23,7 @@ EP_STEP int ep_entry_near(const struct ep_run *run, const struct ep_sum_of *sum,
 
     if (pe < 0 || !ep_pe_is_near(shape, pe) || (sum->only >= 0 && pe % shape->near != sum->only))
         return -1;
-    for (int j = 0; j < k && !ep_is_low(run); j++)
+    for (int j = 0; j < k; j++)
         if (ep_entry_pe(run, sum->meta->entry[j].expert) == pe)
             return -1;
     return pe;
@@ -33,7 +32,7 @@ EP_STEP int ep_entry_near(const struct ep_run *run, const struct ep_sum_of *sum,
 /* The row that near PE `pe` has for entry k, among all of its Y; -1: it did not fit. */
 EP_STEP int64_t ep_near_row(const struct ep_run *run, const struct ep_sum_of *sum, int k, int pe)
 {
-    return ep_entry_row(run, sum->meta, k, sum->first + pe % run->shape.near * run->shape.kinds);
+    return ep_entry_row(run, sum->meta, k, sum->first + pe % run->shape.near);
 }
 
 EP_STEP const struct ep_near_y *ep_near_y(const struct ep_run *run, int pe)
@@ -49,10 +48,8 @@ EP_STEP struct ep_term ep_sum_term(const struct ep_run *run, const void *arg, in
     int pe = ep_entry_near(run, sum, k), far = sum->results ? ep_entry_far(run, sum->meta, k) : -1;
     int64_t row = pe < 0 ? -1 : ep_near_row(run, sum, k, pe);
 
-    if (row >= 0) {
+    if (row >= 0)
         term.row = ep_near_arena(run, pe) + ep_near_y(run, pe)->y + row * run->shape.hidden * 2;
-        term.weight = !ep_is_low(run) ? 1.0f : sum->weights ? sum->weights[k] : entry->weight;
-    }
     if (far >= 0 && (uint32_t)entry->row < (uint32_t)run->shape.window)
         term.row = sum->results + far * sum->each + entry->row * run->shape.result;
     return term;
@@ -127,14 +124,14 @@ EP_LOOP void ep_gather_near(const struct ep_run *run, const struct ep_call *call
             near_y[l].weights = header->weighs ? (int64_t)shape->y_weights[call->parity] : 0;
         }
     }
-    EP_BY_GROUP(run, i, origins * shape->near * shape->kinds)
+    EP_BY_GROUP(run, i, origins * shape->near)
     {
-        int origin = i / shape->kinds / shape->near, l = i / shape->kinds % shape->near;
+        int origin = i / shape->near, l = i % shape->near;
         int pe = origin ? ep_far_pe(shape, origin - 1) : shape->me;
         const int32_t *first = (const int32_t *)(run->near_arena[l] + ep_kept_first(shape, call->handle));
 
         if (only < 0 || l == only)
-            ep_ints(run, shape->near_first)[i] = first[pe * shape->counted + i % shape->kinds];
+            ep_ints(run, shape->near_first)[i] = first[pe * shape->counted];
     }
     ep_sync_group(run);
 }

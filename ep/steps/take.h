@@ -13,7 +13,7 @@ struct ep_taken {
     size_t each;          /* bytes from one to the next */
 };
 
-/* Whether entry k is of this PE and, in high throughput, the first one of the token that is. */
+/* Whether entry k is of this PE and the first one of the token that is. */
 EP_STEP int ep_entry_mine(const struct ep_run *run, const struct ep_meta *meta, int k)
 {
     const struct ep_shape *shape = &run->shape;
@@ -21,22 +21,19 @@ EP_STEP int ep_entry_mine(const struct ep_run *run, const struct ep_meta *meta, 
 
     if ((uint32_t)(meta->entry[k].expert - first) >= (uint32_t)shape->mine)
         return 0;
-    if (ep_is_low(run))
-        return 1;
     for (int j = 0; j < k; j++)
         if ((uint32_t)(meta->entry[j].expert - first) < (uint32_t)shape->mine)
             return 0;
     return 1;
 }
 
-/* The row for entry k, among the rows of its kind; -1: it does not fit. */
+/* The row for entry k; -1: it does not fit. */
 EP_STEP int64_t ep_entry_row(const struct ep_run *run, const struct ep_meta *meta, int k,
                              const int32_t *first)
 {
-    int kind = ep_kind(run, meta->entry[k].expert);
-    uint32_t row = (uint32_t)first[kind] + (uint32_t)meta->entry[k].offset;
+    uint32_t row = (uint32_t)first[0] + (uint32_t)meta->entry[k].offset;
 
-    return row < (uint32_t)run->shape.capacity ? (int64_t)kind * run->shape.capacity + row : -1;
+    return row < (uint32_t)run->shape.capacity ? (int64_t)row : -1;
 }
 
 EP_STEP void *ep_taken_to(const struct ep_run *run, const void *arg, int k)
@@ -56,7 +53,7 @@ EP_STEP void ep_store_choice(const struct ep_run *run, void *choices, int64_t i,
         words[1] = expert < 0 ? -1 : 0;
 }
 
-/* High throughput: which of its experts are here. */
+/* Which of its experts are here. */
 EP_STEP void ep_take_topk(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                           const struct ep_taken *taken)
 {
@@ -90,42 +87,7 @@ EP_STEP void ep_check_meta(const struct ep_run *run, const struct ep_call *call,
     }
 }
 
-/* Element i of a row's scales as the caller's are: the scale of a column, or four of them as exponents. */
-EP_STEP uint32_t ep_scale_word(const float *scales, int i, int packed)
-{
-    uint32_t word = 0;
-
-    if (!packed)
-        return wsh_ep_bits(scales[i]);
-    for (int at = 0; at < 4; at++)
-        word |= (uint32_t)wsh_ep_to_ue8m0(scales[4 * i + at]) << 8 * at;
-    return word;
-}
-
-/* Scales by the steps that the caller gives, for each entry that has a row here. */
-EP_LOOP void ep_take_scales(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
-                            const struct ep_taken *taken, const float *scales)
-{
-    const struct ep_shape *shape = &run->shape;
-    int elements = shape->hidden / EP_GROUP / (args->scales_packed ? 4 : 1);
-
-    for (int k = 0; k < shape->topk; k++) {
-        int64_t row =
-            ep_entry_mine(run, taken->meta, k) ? ep_entry_row(run, taken->meta, k, taken->first) : -1;
-        int64_t kind = row / shape->capacity,
-                at = kind * shape->capacity * elements + row % shape->capacity * args->scales_row_step;
-
-        if (row < 0)
-            continue;
-        EP_BY_LANES(run, i, elements)
-        {
-            ((uint32_t *)args->row_scales)[at + i * args->scales_column_step] =
-                ep_scale_word(scales, i, args->scales_packed);
-        }
-    }
-}
-
-/* Low latency: of which token of its source each row is. */
+/* Of which token of its source each row is. */
 EP_STEP void ep_take_source(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                             const struct ep_taken *taken)
 {
@@ -156,14 +118,12 @@ EP_STEP void ep_take_row(const struct ep_run *run, const shmemx_ep_dispatch_t *a
         return;
     if (args->row_sources)
         ep_take_source(run, args, taken);
-    if (shape->scales && args->scales_row_step) {
-        ep_take_scales(run, args, taken, (const float *)scales);
-    } else if (shape->scales) {
+    if (shape->scales) {
         taken->base = (char *)args->row_scales;
         taken->each = shape->scales;
         ep_scatter(run, scales, shape->scales, shape->topk, ep_taken_to, taken);
     }
-    if (!ep_is_low(run) && (args->row_topk || args->row_weights))
+    if (args->row_topk || args->row_weights)
         ep_take_topk(run, args, taken);
 }
 
@@ -231,7 +191,7 @@ EP_LOOP void ep_take_far(const struct ep_run *run, const struct ep_part *part,
         ep_keep_rows(run, part);
 }
 
-/* High throughput: whoever forwarded the part, or put it, may overwrite it. All workers, after a barrier. */
+/* Whoever forwarded the part, or put it, may overwrite it. All workers, after a barrier. */
 EP_STEP void ep_signal_taken(const struct ep_run *run, int part)
 {
     const struct ep_shape *shape = &run->shape;
