@@ -28,8 +28,8 @@ typedef struct shmemx_ep *shmemx_ep_t;
 
 /* Modes. */
 /*
- * Decode: received rows packed by local expert, then source PE, then token. With several hosts and rows in memory of
- * the host, PEs of this host come first.
+ * Decode: received rows packed by local expert, then source PE, then token. With several hosts PEs of this host come
+ * first.
  */
 #define SHMEMX_EP_LOW_LATENCY 0
 #define SHMEMX_EP_HIGH_THROUGHPUT \
@@ -62,8 +62,7 @@ typedef struct {
     int capacity WSH_EP_FORMER(expert_capacity or pe_capacity); /* the one of these two that mode has */
     int window;  /* high throughput: tokens of a part between hosts (0: 512) */
     int handles; /* calls whose routing is kept at a time (0: 2) */
-    int blocks; /* of a kernel, one for each SM that a call takes (0: what fits, at most 24; in low latency on
-                     one host 128) */
+    int blocks; /* of a kernel, one for each SM that a call takes (0: what fits, at most 24 or in low latency 128) */
     int topk_bits;       /* 64: topk and row_topk of dispatches are int64_t (0: 32, int32_t) */
     int exact;           /* low latency: 1: sums are in the order of the top-k, as shmemx_ep_combine says */
     int row_bytes;       /* SHMEMX_EP_BYTES: of a row, a multiple of hidden / 128; else 0 */
@@ -205,8 +204,8 @@ int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call);
  * in the order of the top-k; between hosts a row is the sum of one host (one copy) or PE (direct), rounded to BF16.
  *
  * Low latency: each PE's sum is rounded to BF16, and PEs are added in their order; with one copy the PEs of another
- * host first, and their sum is rounded. With config.exact, and between hosts with rows in memory of the GPU, PEs' sums
- * are not rounded, and what the first paragraph says holds.
+ * host first, and their sum is rounded. With config.exact PEs' sums are not rounded, and what the first paragraph says
+ * holds.
  *
  * Low latency: the weights are those of the dispatch, or `weights`, which all PEs give or none; with them all PEs make
  * both halves at once, or none does. On one host a sending half waits for nobody. Else weights go to other hosts first,
@@ -243,10 +242,10 @@ int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call);
 #define SHMEMX_EP_BUFFER_Y 1 /* for y */
 
 /*
- * Return a buffer for x or y. Local. In low latency on one host, or with rows in memory of the host, no rows are copied
- * first, wherever they are: there is one of each, memory like any other, made when it is first asked for. Else there
- * are two of each, that come in turn; one may be written from the end of the call after the one that it was given to.
- * So a CUDA graph that has such calls has an even number of them.
+ * Return a buffer for x or y. Local. In low latency no rows are copied first, wherever they are: there is one of each,
+ * memory like any other, made when it is first asked for. In high throughput there are two of each, that come in turn;
+ * one may be written from the end of the call after the one that it was given to. So a CUDA graph that has such calls
+ * has an even number of them.
  */
 void *shmemx_ep_buffer(shmemx_ep_t ep, int which);
 

@@ -242,18 +242,6 @@ EP_STEP void *ep_low_scales_address(const struct ep_run *run, const void *arg, i
     return row < 0 ? NULL : come->scales + (size_t)row * run->shape.scales;
 }
 
-/* Element i of a row's scales as the caller's are: the scale of a column, or four of them as exponents. */
-EP_STEP uint32_t ep_low_scale_word(const float *scales, int i, int packed)
-{
-    uint32_t word = 0;
-
-    if (!packed)
-        return wsh_ep_bits(scales[i]);
-    for (int at = 0; at < 4; at++)
-        word |= (uint32_t)wsh_ep_to_ue8m0(scales[4 * i + at]) << 8 * at;
-    return word;
-}
-
 /* All scales of a row by the steps that the caller gives. */
 EP_STEP void ep_low_step_scales(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                                 const struct ep_low_come *come)

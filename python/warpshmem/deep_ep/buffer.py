@@ -399,7 +399,7 @@ class Buffer(Local, Masks):
         """Return what the next low_latency_combine with zero_copy=True takes: [local experts, rows,
         hidden] bfloat16.
 
-        Ask for each combine again. A CUDA graph with such combines has an even number of combines.
+        Ask for each combine again.
         """
         self._need("get_next_low_latency_combine_buffer")
         self._low.check(handle)
