@@ -71,6 +71,20 @@ static bool rows_run(struct moe_run *run, struct perf_report *report, bool check
     return right;
 }
 
+/* --count: of dispatch, combine and both. */
+static void rows_count(struct moe_run *run)
+{
+    for (int w = 0; w < MOE_OVERLAP; w++) {
+        struct moe_row row;
+
+        if (!(run->now->whats >> w & 1))
+            continue;
+        moe_count(run, (enum moe_what)w, &row);
+        if (run->me == 0)
+            moe_count_print(stdout, &row);
+    }
+}
+
 /* Whether a dispatch and a combine are right on all PEs; with --check every row of them. */
 static bool case_check(struct moe_run *run, bool rows, const char *when)
 {
@@ -118,7 +132,10 @@ static bool case_run(struct moe_run *run, struct perf_report *report, int *at, i
     right = case_check(run, check, "before the rows");
     if (run->options->in_place) /* the second of each of the library's buffers */
         right = case_check(run, check, "in the other buffers") && right;
-    right = rows_run(run, report, right, at, rows);
+    if (run->options->count)
+        rows_count(run);
+    else
+        right = rows_run(run, report, right, at, rows);
     if (check)
         right = case_check(run, true, "after the rows") && right;
     moe_close(run);
@@ -159,12 +176,14 @@ static int run_all(struct moe_run *run)
         shmem_global_exit(PERF_FAILED);
     run->near = near_of(run);
     const char *hosts = hosts_of(run);
-    if (run->me == 0 && moe_report_open(&report, run, hosts))
+    if (run->me == 0 && run->options->count)
+        moe_count_head(stdout);
+    else if (run->me == 0 && moe_report_open(&report, run, hosts))
         shmem_global_exit(PERF_USAGE);
     status = cases_run(run, &report, cases, n) ? PERF_OK : PERF_FAILED;
     if (run->me == 0 && run->options->published && report.table)
         moe_published_print(report.table);
-    if (run->me == 0 && perf_report_close(&report))
+    if (run->me == 0 && !run->options->count && perf_report_close(&report))
         status = PERF_FAILED;
     moe_end(run);
     run->backend->close();

@@ -272,6 +272,21 @@ double moe_glance(struct moe_run *run)
     return row.us.p50;
 }
 
+void moe_count(struct moe_run *run, enum moe_what what, struct moe_row *row)
+{
+    double there = what != MOE_COMBINE, back = what != MOE_DISPATCH;
+
+    *row = (struct moe_row){.run = run, .what = what};
+    if (what == MOE_COMBINE) {
+        done(moe_dispatch(run, SHMEMX_EP_BOTH));
+        run->backend->finish();
+    }
+    count(run, row);
+    row->least = moe_sum(run, run->load.network) / run->npes * (there + back);
+    row->bytes = moe_sum(run, run->load.network) / run->npes *
+                 (there * (double)run->row_bytes + back * (double)run->job.hidden * 2);
+}
+
 void moe_measure(struct moe_run *run, enum moe_what what, struct moe_row *row)
 {
     long n = run->options->perf.samples, warmup = run->options->perf.warmup, rounds = 0;

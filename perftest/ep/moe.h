@@ -33,7 +33,7 @@ struct moe_options {
     long late;                   /* us that the last PE comes later in each iteration */
     long weights;                /* of decode: MOE_KNOWN in dispatch, or MOE_LATE with combine */
     long pes;                    /* of --list and --memory */
-    bool best, check, in_place, coded, exact, graph, list, memory, published;
+    bool best, check, count, in_place, coded, exact, graph, list, memory, published;
 };
 
 struct moe_case {
@@ -134,8 +134,8 @@ struct moe_row {
     double link_rows, link_bytes;
     double rows, near, network,
         least; /* rows: received; sent to near PEs; sent over the network; the fewest possible */
-    double puts, operations, network_bytes;
-    double compute_us, loss; /* overlap: of the kernel alone; in % */
+    double puts, operations, network_bytes; /* puts: to each far peer */
+    double compute_us, loss;                /* overlap: of the kernel alone; in % */
     double half_us[MOE_HALVES];
 };
 
@@ -193,10 +193,15 @@ void moe_slowest(struct moe_run *run, double *us, long n, struct perf_stats *sta
 /* us of a dispatch and a combine, from few iterations: --best compares instances by it. */
 double moe_glance(struct moe_run *run);
 void moe_measure(struct moe_run *run, enum moe_what what, struct moe_row *row);
+/* --count: what a call gives to the network, and the least of the routing. */
+void moe_count(struct moe_run *run, enum moe_what what, struct moe_row *row);
 
 /* --- report.c --- */
 int moe_report_open(struct perf_report *report, const struct moe_run *run, const char *hosts);
 void moe_report_row(struct perf_report *report, const struct moe_row *row, long samples, bool right);
+/* --count: a line of a row that moe_count has filled, or what its columns are. */
+void moe_count_print(FILE *to, const struct moe_row *row);
+void moe_count_head(FILE *to);
 void moe_published_print(FILE *to);
 
 /* --- main.c --- */

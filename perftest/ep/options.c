@@ -52,6 +52,8 @@ static const struct perf_option own[] = {
      .help = "on GPUs: an iteration's calls are a graph (not overlap's)"},
     {0, "compute", "US", PERF_COUNT, AT(compute), .least = 1, .most = 1e6,
      .help = "time of the kernel between halves"},
+    {0, "count", NULL, PERF_FLAG, AT(count),
+     .help = "in place of times: what a call gives to the network, beside the least"},
     {0, "check", NULL, PERF_FLAG, AT(check), .help = "compare every row with the reference first"},
     {0, "published", NULL, PERF_FLAG, AT(published),
      .help = "after the rows, or their list: figures that others published of other machines"},

@@ -104,6 +104,30 @@ static void head(FILE *to, const struct moe_run *run, const char *hosts)
     fflush(to);
 }
 
+void moe_count_head(FILE *to)
+{
+    fprintf(to,
+            "# of a PE, mean: puts to other hosts and the least, one a call and far peer, one more with late "
+            "weights; messages that its\n# CPU gives to the network for them; rows and KiB of rows, and the "
+            "least of the routing\n");
+    fprintf(to, "# %-30s %8s %8s %8s %9s %9s %10s %10s\n", "row", "puts", "least", "messages", "rows",
+            "least", "KiB", "least");
+}
+
+void moe_count_print(FILE *to, const struct moe_row *row)
+{
+    const struct moe_run *run = row->run;
+    int peers = run->route == REF_ONE_COPY ? run->npes / run->near - 1 : run->npes - run->near;
+    int calls = (row->what != MOE_COMBINE) + (row->what != MOE_DISPATCH);
+    bool late = run->options->weights == MOE_LATE && row->what != MOE_DISPATCH;
+    char id[96];
+
+    fprintf(to, "%-32s %8.1f %8d %8.1f %9.1f %9.1f %10.1f %10.1f\n", moe_id(id, run->now, row->what),
+            row->puts * peers, peers * (calls + late), row->operations, row->network, row->least,
+            row->network_bytes / 1024, row->bytes / 1024);
+    fflush(to);
+}
+
 int moe_report_open(struct perf_report *report, const struct moe_run *run, const char *hosts)
 {
     static char name[SHMEM_MAX_NAME_LEN + 1], version[16];

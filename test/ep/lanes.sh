@@ -37,6 +37,18 @@ WSH_TEST_ROUNDS=4 run_lanes run_ahead 3 1
 WSH_TEST_ROUNDS=2 run_lanes run_ahead 4 2
 run_lanes late_hosts 4 2
 
+# What calls give to other hosts: as the host's code, and the least. Lines are: row, puts, least, messages, rows, least.
+count()
+{
+    run_job 60 env SHMEM_LIBFABRIC_PROVIDER=tcp "$oshrun" --nodes-emulated 2 -n 4 ${1:+env "LD_PRELOAD=$1"} \
+        "$(test_program perftest/ep/ep_host)" --count --tokens 8 --hidden 256 --experts 16 --topk 4 --weights late -m 'decode.fp8.*'
+    awk '/^decode/ && $2 == $3 && $5 == $6 { print $1, $2, $5 }' "$out"
+}
+count "$lanes" >"$tap_dir/lanes"
+count '' >"$tap_dir/host"
+tap_check "puts and rows to other hosts: the least, as by the host" \
+    sh -c "[ \$(wc -l <'$tap_dir/host') = 3 ] && cmp '$tap_dir/host' '$tap_dir/lanes'"
+
 # mutant NAME LIMIT PROGRAM PES HOSTS ARGS…: the mistake is noticed, or PEs wait for what does not come.
 mutant()
 {
