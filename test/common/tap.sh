@@ -8,6 +8,7 @@
 #   side COMMAND…                runs the command, which has such words in it, in a shell and a folder of its own, beside up to
 #                                two others; what it prints comes with sides_end, or at the end
 #   run_job LIMIT COMMAND…       runs it; sets $status, leaves output in $out (stdout) and $err (stderr)
+#   need_plain REASON            skips all in builds for a sanitizer or another machine; its name ends the reason
 #   reported NAME PATTERN…       that job ended well, and for every pattern a line of PE 0 matches
 set -u
 
@@ -142,4 +143,9 @@ test_program()
 need_oshrun()
 {
     [ -x "$oshrun" ] || tap_skip_all "oshrun is not built"
+}
+
+need_plain()
+{
+    [ "${WSH_TEST_VARIANT:-clang}" = clang ] || tap_skip_all "$1 $WSH_TEST_VARIANT"
 }

@@ -6,10 +6,7 @@ set -u
 . "$top_srcdir/test/launch/lib.sh"
 
 ${CC:-cc} -shared -fPIC -o "$tap_dir/failing.so" "$top_srcdir/test/launch/helper/failing_fence.c" -ldl || exit 99
-case ${WSH_TEST_VARIANT:-clang} in
-    clang) ;;
-    *) tap_skip_all "a preloaded library does not go with $WSH_TEST_VARIANT" ;;
-esac
+need_plain "a preloaded library does not go with"
 
 # preloaded FENCE HOW…: the job with its FENCEth fence and all later ones failing ('' = none)
 preloaded()

@@ -4,10 +4,7 @@
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 
-case ${WSH_TEST_VARIANT:-clang} in
-    clang) ;;
-    *) tap_skip_all "MPI's libraries do not go with $WSH_TEST_VARIANT" ;;
-esac
+need_plain "MPI's libraries do not go with"
 plugin=$top_builddir/.libs/libwarpshmem_bootstrap_mpi.so
 [ -x "$top_builddir/test/launch/helper/comm" ] || tap_skip_all "built without MPI (no mpicc with mpi.h; Debian: libopenmpi-dev)"
 command -v mpirun >/dev/null || tap_skip_all "no mpirun on PATH"

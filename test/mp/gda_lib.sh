@@ -4,7 +4,7 @@
 # that WSH_LIBFABRIC names (path fakegda of test/run).
 need_oshrun
 [ -e "$top_builddir/emulator/.libs/libefa-emulator.so" ] || tap_skip_all "the emulator is not built (libibverbs-dev)"
-case ${WSH_TEST_VARIANT:-clang} in clang) ;; *) tap_skip_all "a preloaded library does not go with $WSH_TEST_VARIANT" ;; esac
+need_plain "a preloaded library does not go with"
 [ -f "$top_builddir/transports/nvlink/agent_image.lo" ] || tap_skip_all "built without nvcc: no device memory"
 [ -e "${WSH_LIBFABRIC:-/none}/lib/libfabric.so.1" ] ||
     tap_skip_all "no libfabric of 2026-08 (emulator/tests/libfabric makes one, WSH_LIBFABRIC names it)"

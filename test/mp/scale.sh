@@ -9,7 +9,7 @@
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 program=$(test_program test/mp/helper/scale)
-[ "${WSH_TEST_VARIANT:-clang}" = clang ] || tap_skip_all "takes too long with $WSH_TEST_VARIANT"
+need_plain "takes too long with"
 
 SHMEM_SYMMETRIC_SIZE=1M
 SHMEM_NICS_PER_PE=1

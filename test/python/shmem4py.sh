@@ -10,7 +10,7 @@ top_builddir=$(cd "${top_builddir:-.}" && pwd)
 . "$top_srcdir/test/common/tap.sh"
 need_oshrun
 [ -n "${WSH_TEST_LONG:-}" ] || tap_skip_all "takes minutes and PyPI: make check-long"
-case ${WSH_TEST_VARIANT:-clang} in clang) ;; *) tap_skip_all "python3 is not built for $WSH_TEST_VARIANT" ;; esac
+need_plain "python3 is not built for"
 python=${PYTHON:-python3}
 $python -c 'import ensurepip, venv' 2>/dev/null || tap_skip_all "no $python with venv (apt-get install python3-venv)"
 [ -f "$($python -c 'import sysconfig; print(sysconfig.get_paths()["include"])')/Python.h" ] ||

@@ -5,7 +5,7 @@
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 need_oshrun
-[ "${WSH_TEST_VARIANT:-clang}" = clang ] || tap_skip_all "a preloaded library does not go with $WSH_TEST_VARIANT"
+need_plain "a preloaded library does not go with"
 halo=$(test_program test/trace/halo)
 unset SHMEM_NVTX SHMEM_TRACE NVTX_INJECTION64_PATH
 tool=$top_builddir/test/trace/nvtx_tool.so

@@ -5,7 +5,7 @@
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 need_oshrun
-[ "${WSH_TEST_VARIANT:-clang}" = clang ] || tap_skip_all "a preloaded library does not go with $WSH_TEST_VARIANT"
+need_plain "a preloaded library does not go with"
 command -v python3 >/dev/null || tap_skip_all "no python3"
 halo=$(test_program test/trace/halo)
 unset SHMEM_TRACE SHMEM_TRACE_EVENTS
