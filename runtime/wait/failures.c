@@ -13,9 +13,9 @@ int wsh_failures_open(struct wsh_job *job)
     if (job->env.on_pe_failure == WSH_ON_PE_FAILURE_ABORT || job->n_pes == 1)
         return 0;
     if (!job->boot.failures) {
-        wsh_error("SHMEM_ON_PE_FAILURE=continue is not possible at PE %d: its launcher does not tell PEs of "
-                  "failures; start "
-                  "it by oshrun, or set it to abort",
+        wsh_error("SHMEM_ON_PE_FAILURE=continue is not possible at PE %d: nothing would tell it of failures; "
+                  "set it in "
+                  "the process that makes the unique id too, and start from no MPI communicator",
                   job->my_pe);
         return -ENOTSUP;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long the wait loops sleep. For wait.c and wait/tune.c alone. */
+/* How the wait loops sleep, and how long. For wait.c, sleep.c and wait/tune.c alone. */
 #ifndef WSH_WAIT_SLEEP_H
 #define WSH_WAIT_SLEEP_H
 
 #include "runtime/job/job.h"
+#include "runtime/wait/wait.h"
 
 #define SLEEP_MIN_US 50
 #define SLEEP_MAX_US 1000
@@ -36,5 +37,26 @@ static inline unsigned sleep_longer(const struct wsh_job *job, unsigned us)
 
     return us * 2 < most ? us * 2 : most;
 }
+
+/* What a thread that serves `part` has to do with transport `tp`; NULL: nothing. */
+static inline struct wsh_tp *tp_served(const struct wsh_job *job, unsigned tp, int part)
+{
+    struct wsh_tp *whole = job->tp[tp], *its;
+
+    if (job->limits[tp].immediate)
+        return NULL;
+    if (part == WSH_ALL_PARTS)
+        return whole;
+    its = whole->ops->part(whole, (unsigned)part);
+    return its || part ? its : whole;
+}
+
+void wsh_sleep_us(unsigned us);
+
+/*
+ * Sleeps at most `us`, less when a transport has something to do: then true. A transport that offers no descriptor
+ * is looked at again after the time.
+ */
+bool wsh_sleep_for_work(struct wsh_job *job, int part, unsigned us);
 
 #endif

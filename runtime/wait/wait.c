@@ -14,7 +14,6 @@
 #include "runtime/wait/left.h"
 #include "runtime/wait/sleep.h"
 
-#include <poll.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -44,19 +43,6 @@ struct waiter {
 };
 
 static __thread struct wsh_wait_heartbeat *own_heartbeat; /* of a thread in wsh_wait_run */
-
-/* What a thread that serves `part` has to do with transport `tp`; NULL: nothing. */
-static struct wsh_tp *tp_served(const struct wsh_job *job, unsigned tp, int part)
-{
-    struct wsh_tp *whole = job->tp[tp], *its;
-
-    if (job->limits[tp].immediate)
-        return NULL;
-    if (part == WSH_ALL_PARTS)
-        return whole;
-    its = whole->ops->part(whole, (unsigned)part);
-    return its || part ? its : whole;
-}
 
 static int progress_part(struct wsh_job *job, int part)
 {
@@ -128,48 +114,6 @@ static void waiter_read_clock(struct waiter *waiter)
     }
 }
 
-bool wsh_wait_pause(int fd, int ms)
-{
-    struct pollfd one = {.fd = fd, .events = POLLIN};
-
-    return poll(&one, 1, ms) > 0;
-}
-
-static void sleep_us(unsigned us)
-{
-    const struct timespec ts = {0, (long)us * 1000};
-
-    nanosleep(&ts, NULL);
-}
-
-/*
- * Sleeps at most `us`, less when a transport has something to do: then true. A transport that offers no descriptor
- * is looked at again after the time.
- */
-static bool sleep_for_work(struct wsh_job *job, int part, unsigned us)
-{
-    unsigned blind = sleep_most(job, SLEEP_MANY_BLIND_US, SLEEP_BLIND_US);
-    struct pollfd fds[WSH_TP_MAX];
-    struct timespec ts = {0, 0};
-    nfds_t n = 0;
-
-    for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
-        struct wsh_tp *its = tp_served(job, tp, part);
-        int fd = its ? its->ops->wait_fd(its) : -ENODEV;
-
-        if (fd == -EAGAIN) {
-            sched_yield(); /* to the thread that holds its lock, which may have lost its core */
-            return true;
-        }
-        if (fd == -ENOTSUP && us > blind)
-            us = blind;
-        if (fd >= 0)
-            fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
-    }
-    ts.tv_nsec = (long)us * 1000;
-    return ppoll(fds, n, &ts, NULL) > 0;
-}
-
 /*
  * Something moves again: wait without sleeping. Needed besides progress's own report, because a peer's write into
  * this PE's memory is served without any event here.
@@ -235,7 +179,7 @@ static void waiter_back_off(struct waiter *waiter)
         return;
     }
     waiter_read_clock(waiter);
-    if (sleep_for_work(waiter->job, WSH_ALL_PARTS, waiter->sleep_us))
+    if (wsh_sleep_for_work(waiter->job, WSH_ALL_PARTS, waiter->sleep_us))
         waiter_restart(waiter);
     else
         waiter->sleep_us = sleep_longer(waiter->job, waiter->sleep_us);
@@ -340,7 +284,7 @@ int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
         wsh_device_ops()->watch();
         wsh_failures_take(job);
         if (is_served(job, &seen)) {
-            sleep_us(sleep_most(job, SLEEP_MANY_US, SLEEP_MAX_US));
+            wsh_sleep_us(sleep_most(job, SLEEP_MANY_US, SLEEP_MAX_US));
             continue;
         }
         moved = progress_with(job, part);
@@ -350,7 +294,7 @@ int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
             tries = 0;
         else if (++tries < SERVE_TRIES)
             sched_yield();
-        else if (sleep_for_work(job, part, us))
+        else if (wsh_sleep_for_work(job, part, us))
             tries = 0, us = SLEEP_MIN_US;
         else
             us = sleep_longer(job, us);
@@ -381,9 +325,9 @@ static void server_back_off(struct wsh_job *job, unsigned tries, double *idle_si
         return;
     }
     if (serves)
-        sleep_for_work(job, WSH_ALL_PARTS, *us);
+        wsh_sleep_for_work(job, WSH_ALL_PARTS, *us);
     else
-        sleep_us(*us);
+        wsh_sleep_us(*us);
     *us = sleep_longer(job, *us);
 }
 
