@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A job in which one PE ends first: how, which and how long before the others are arguments. */
 #define _GNU_SOURCE
-#include <shmem.h>
-#include <shmemx.h>
+#include "test/launch/helper/by_uid.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,30 +28,6 @@ int connect(int fd, const struct sockaddr *to, socklen_t len)
     if (rank && dies && !strcmp(rank, dies) && !strcmp(thread, "shmem-uid"))
         raise(SIGKILL);
     return (int)syscall(SYS_connect, fd, to, len);
-}
-
-/* `path` + or without it: made by another process. */
-static int start_by_uid(const char *path, int rank, int n_ranks)
-{
-    shmemx_init_attr_t attr = SHMEMX_INIT_ATTR_INITIALIZER;
-    char part[4096];
-    shmemx_uniqueid_t id;
-    FILE *file;
-
-    if (!rank) {
-        snprintf(part, sizeof part, "%s.part", path);
-        if (shmemx_get_uniqueid(&id) || !(file = fopen(part, "w")) || fwrite(&id, sizeof id, 1, file) != 1 ||
-            fclose(file) || rename(part, path))
-            return -1;
-    } else {
-        while (!(file = fopen(path, "r")))
-            usleep(10000);
-        if (fread(&id, sizeof id, 1, file) != 1)
-            return -1;
-        fclose(file);
-    }
-    return shmemx_set_attr_uniqueid_args(rank, n_ranks, &id, &attr) ||
-           shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &attr);
 }
 
 /* What the test counts from. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * survive HOW WHO ROUTINE: PE WHO dies by HOW (kill, segv, exit3) in the middle of many collectives ROUTINE (barrier,
- * sum, sums, broadcast, alltoall, split; nb1, nb8: so many nonblocking ones in flight; alltoallv, also nonblocking;
- * timed: waits with a limit); the others check what they are told and go on. ROUTINE rma: it dies among
- * puts, gets, atomics and fences to random PEs; what went between the others is exact.
+ * survive HOW WHO ROUTINE: PE WHO dies by HOW (kill, segv, exit3; late: oshrun is stopped meanwhile, for 4 s) in the
+ * middle of many collectives ROUTINE (barrier, sum, sums, broadcast, alltoall, split; nb1, nb8: so many nonblocking in
+ * flight; alltoallv, also nonblocking; timed: waits with a limit); the others check what they are told and go on.
+ * ROUTINE rma: it dies among puts, gets, atomics and fences to random PEs; what went between the others is exact.
  */
-#include <shmem.h>
-#include <shmemx.h>
+#define _GNU_SOURCE
+#include "test/launch/helper/by_uid.h"
+#include "test/launch/helper/moves.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +16,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { N = 4096, DIES_AT = 100, CALLS = 1000000 };
+enum { N = 4096, DIES_AT = 100, CALLS = 1000000, MOVES = 20000 };
 static long src[N], dest[N];
-enum { PES = 16, MOVES = 20000 };
-static long added[PES], box[PES], told_added[PES], told_box[PES], told[PES]; /* by source */
+static long told[MOVE_PES]; /* by source */
 
 enum { FLIGHT = 8 };
 static long nb_dest[FLIGHT][N];
@@ -90,12 +91,28 @@ static int call(const char *routine, shmem_team_t team)
     return shmem_team_sync(team);
 }
 
+/* A process without the PE's connections lets the launcher go on. */
+static void launcher_stop(void)
+{
+    const pid_t launcher = getppid();
+
+    if (!fork()) {
+        close_range(3, ~0u, 0);
+        sleep(4);
+        kill(launcher, SIGCONT);
+        _exit(0);
+    }
+    kill(launcher, SIGSTOP);
+}
+
 static void die(const char *how)
 {
     const struct rlimit none = {0, 0};
 
     setrlimit(RLIMIT_CORE, &none);
-    if (!strcmp(how, "kill"))
+    if (!strcmp(how, "late"))
+        launcher_stop();
+    if (!strcmp(how, "kill") || !strcmp(how, "late"))
         raise(SIGKILL);
     if (!strcmp(how, "segv")) {
         signal(SIGSEGV, SIG_DFL);
@@ -112,39 +129,14 @@ static void check(int good, const char *what)
     exit(9);
 }
 
-/* One operation to `pe`; box and added have what this PE has done to it. */
-static void move(int pe, int kind, long *did_add, long *did_put)
-{
-    const int me = shmem_my_pe();
-
-    switch (kind) {
-    case 0:
-        shmem_long_atomic_add(&added[me], 1, pe);
-        did_add[pe]++;
-        break;
-    case 1:
-        (void)shmem_long_atomic_fetch_add(&added[me], 1, pe);
-        did_add[pe]++;
-        break;
-    case 2:
-        shmem_long_p(&box[me], ++did_put[pe], pe);
-        shmem_fence();
-        break;
-    case 3: (void)shmem_long_g(&box[me], pe); break;
-    case 4: shmem_long_put_nbi(dest, src, 1 + (size_t)rand() % N, pe); break;
-    default: shmem_quiet(); break;
-    }
-}
-
 /* Each tells each other what it has done there, and checks what the others have done here. */
-static void moves_check(int who, const long *did_add, const long *did_put)
+static void moves_check(int who)
 {
     const int me = shmem_my_pe(), n = shmem_n_pes();
 
     shmem_quiet();
     for (int pe = 0; pe < n; pe++) {
-        shmem_long_p(&told_added[me], did_add[pe], pe);
-        shmem_long_p(&told_box[me], did_put[pe], pe);
+        moves_tell(pe);
         shmem_fence();
         shmem_long_p(&told[me], 1, pe);
     }
@@ -152,26 +144,24 @@ static void moves_check(int who, const long *did_add, const long *did_put)
         if (pe == who)
             continue;
         shmem_long_wait_until(&told[pe], SHMEM_CMP_EQ, 1);
-        check(added[pe] == told_added[pe], "atomics of a survivor are missing, or there are too many");
-        check(box[pe] == told_box[pe], "a put of a survivor is missing");
+        check(!moves_differ(pe), moves_differ(pe));
     }
 }
 
 static void moves(const char *how, int who)
 {
     const int me = shmem_my_pe(), n = shmem_n_pes();
-    long did_add[PES] = {0}, did_put[PES] = {0};
 
-    check(n <= PES, "too many PEs");
+    check(n <= MOVE_PES, "too many PEs");
     srand((unsigned)me + 1);
     for (int i = 0; i < MOVES || !shmemx_failure_generation(); i++) {
         if (me == who && i == MOVES / 4)
             die(how);
-        move(rand() % n, rand() % 6, did_add, did_put);
+        move(rand() % n, rand() % MOVE_KINDS, (size_t)rand());
     }
-    moves_check(who, did_add, did_put);
+    moves_check(who);
     for (int i = 0; i < 1000; i++)
-        move(who, i % 6, did_add, did_put);
+        move(who, i % MOVE_KINDS, 8);
     shmem_quiet();
     check(shmem_ptr(added, who) || shmem_long_atomic_fetch(&added[me], who) == 0,
           "what is fetched from a PE that has failed is not 0");
@@ -236,7 +226,7 @@ int main(int argc, char **argv)
 
     if (argc < 4)
         return 99;
-    shmem_init();
+    start();
     me = shmem_my_pe();
     n = shmem_n_pes();
     who = atoi(argv[2]) < 0 ? n + atoi(argv[2]) : atoi(argv[2]);

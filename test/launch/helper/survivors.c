@@ -5,8 +5,9 @@
  * with an f in front: in shmem_finalize. Survivors shrink the world, go on, and check data, results and allocations.
  */
 #define _GNU_SOURCE
-#include <shmem.h>
-#include <shmemx.h>
+#include "test/launch/helper/by_uid.h"
+#include "test/launch/helper/moves.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,11 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PES = 16, N = 2048, FLIGHT = 8, BLOCKS = 32, MOVES = 200, STEPS = 4 };
+enum { N = 2048, FLIGHT = 8, BLOCKS = 32, MOVES = 200, STEPS = 4 };
 
-static long src[N], dest[FLIGHT][N], added[PES], box[PES], told_added[PES], told_box[PES], locked, lock,
-    best[2], mine[2], ended;
-static long did_add[PES], did_put[PES], rounds;
+static long src[N], dest[FLIGHT][N], locked, lock, best[2], mine[2], ended, rounds;
 static char *heap_base;
 static unsigned shared_seed, own_seed;
 static int me, n, deaths, late_deaths;
@@ -124,25 +123,9 @@ static int random_of(unsigned *seed, int most)
 static int rma(void)
 {
     for (int i = 0; i < MOVES; i++) {
-        const int pe = random_of(&own_seed, n);
+        const int pe = random_of(&own_seed, n), kind = random_of(&own_seed, MOVE_KINDS);
 
-        switch (random_of(&own_seed, 6)) {
-        case 0:
-            shmem_long_atomic_add(&added[me], 1, pe);
-            did_add[pe]++;
-            break;
-        case 1:
-            (void)shmem_long_atomic_fetch_add(&added[me], 1, pe);
-            did_add[pe]++;
-            break;
-        case 2:
-            shmem_long_p(&box[me], ++did_put[pe], pe);
-            shmem_fence();
-            break;
-        case 3: (void)shmem_long_g(&box[me], pe); break;
-        case 4: shmem_long_put_nbi(dest[FLIGHT - 1], src, 1 + (size_t)random_of(&own_seed, N), pe); break;
-        default: shmem_quiet(); break;
-        }
+        move(pe, kind, (size_t)random_of(&own_seed, MOVE_N));
     }
     shmem_quiet();
     return 0;
@@ -161,7 +144,7 @@ static long sum_of_members(void)
 static int coll(void)
 {
     const int kind = random_of(&shared_seed, 6);
-    static size_t counts[PES], offsets[PES];
+    static size_t counts[MOVE_PES], offsets[MOVE_PES];
     shmemx_req_h requests[FLIGHT];
     int rc, members = shmem_team_n_pes(team);
 
@@ -175,17 +158,17 @@ static int coll(void)
         check(rc || dest[0][kind == 1 ? 0 : N - 1] == sum_of_members(), "a sum that returned 0");
         return rc;
     case 3:
-        rc = shmem_long_alltoall(team, dest[0], src, N / PES);
+        rc = shmem_long_alltoall(team, dest[0], src, N / MOVE_PES);
         for (int i = 0; i < members && !rc; i++)
-            check(dest[0][i * (N / PES)] == shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD) + 1,
+            check(dest[0][i * (N / MOVE_PES)] == shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD) + 1,
                   "an alltoall");
         return rc;
     case 4:
         for (int i = 0; i < members; i++)
-            counts[i] = N / PES, offsets[i] = (size_t)i * (N / PES);
+            counts[i] = N / MOVE_PES, offsets[i] = (size_t)i * (N / MOVE_PES);
         rc = shmemx_long_alltoallv(team, dest[0], counts, offsets, src, counts, offsets);
         for (int i = 0; i < members && !rc; i++)
-            check(dest[0][i * (N / PES)] == shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD) + 1,
+            check(dest[0][i * (N / MOVE_PES)] == shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD) + 1,
                   "an alltoallv");
         return rc;
     default:
@@ -302,18 +285,15 @@ static int recover(void)
 /* Each tells each other what it has done there, and checks what the others have done here. */
 static int data_check(void)
 {
-    for (int pe = 0; pe < n; pe++) {
-        shmem_long_p(&told_added[me], did_add[pe], pe);
-        shmem_long_p(&told_box[me], did_put[pe], pe);
-    }
+    for (int pe = 0; pe < n; pe++)
+        moves_tell(pe);
     shmem_quiet();
     if (shmemx_team_barrier(team))
         return 1;
     for (int i = 0; i < shmem_team_n_pes(team); i++) {
         int pe = shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD);
 
-        check(added[pe] == told_added[pe], "atomics of a survivor are missing, or there are too many");
-        check(box[pe] == told_box[pe], "a put of a survivor is missing");
+        check(!moves_differ(pe), moves_differ(pe));
     }
     return 0;
 }
@@ -342,7 +322,7 @@ int main(int argc, char **argv)
 {
     if (argc < 4)
         return 99;
-    shmem_init();
+    start();
     me = shmem_my_pe();
     n = shmem_n_pes();
     victim.pe = -1;
