@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct wsh_boot;
 
@@ -89,6 +90,16 @@ struct wsh_boot_ops {
      */
     void *(*board)(struct wsh_boot *boot, size_t len);
 
+    /*
+     * NULL: the board is memory that all PEs map. Else each PE has a copy. `tell` has bytes of this PE's copy written
+     * to those of the others, of which the first 8 are a version: it is odd while the others are being written.
+     * `decide` has the 8 bytes at `at` changed in all copies, this PE's too, if they are `before` still; it does not
+     * wait, and where another PE was faster its word comes. What a PE tells is there before what it, or who has got
+     * it, tells or decides later.
+     */
+    void (*board_tell)(struct wsh_boot *boot, size_t at, size_t len);
+    void (*board_decide)(struct wsh_boot *boot, size_t at, uint64_t before, uint64_t after);
+
     /* Asks the launcher to end the whole job with exit status `status`; may return. Prints nothing. */
     void (*abort)(struct wsh_boot *boot, int status);
 };
@@ -110,6 +121,7 @@ struct wsh_boot {
      * failed_at knows those that it counts.
      */
     const uint32_t *failures;
+    double news_seconds; /* after which such a PE is counted at the latest */
 
     /* Set by the caller before wsh_boot_open, or NULL: as the environment says. Read by open only. */
     const struct wsh_boot_request *request;

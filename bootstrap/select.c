@@ -139,6 +139,8 @@ static int method_open(struct wsh_boot *boot, const struct wsh_env *env)
     rc = refuse_replaced(env);
     if (!rc)
         rc = launcher_open(boot, env);
+    if (!rc && env->on_pe_failure == WSH_ON_PE_FAILURE_CONTINUE && !boot->failures && boot->n_pes > 1)
+        return wsh_again_survive(boot, env);
     if (rc != -ENODEV)
         return rc;
     if (env->bootstrap == WSH_BOOTSTRAP_PMIX) {

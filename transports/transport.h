@@ -117,7 +117,8 @@ struct wsh_tp_params {
     int (*count)(void *core, uint32_t counter, uint32_t generation, uint32_t mask);
     /* The process of that PE has ended with status 0: the others go on. NULL: none does so. */
     bool (*has_left)(void *core, int pe);
-    void *core; /* for exchange_host, tally and has_left */
+    double news_seconds; /* at the latest, to the news of a PE that has failed; 0: that ends the job */
+    void *core;          /* for exchange_host, tally and has_left */
 };
 
 struct wsh_tp_limits {

@@ -207,6 +207,7 @@ static int survive_open(struct wsh_boot *boot, const struct wsh_env *env)
     if (env->on_pe_failure == WSH_ON_PE_FAILURE_ABORT)
         return 0;
     boot->failures = wsh_blob_file_failures(client.file.fd);
+    boot->news_seconds = env->failure_lease;
     if (boot->failures)
         return 0;
     wsh_error("SHMEM_ON_PE_FAILURE=continue: oshrun's file cannot be mapped: %s; put TMPDIR on a file system "

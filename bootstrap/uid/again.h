@@ -9,6 +9,12 @@
 
 #include "bootstrap/boot.h"
 
+/*
+ * Where PEs are to go on without one that fails, of which the launcher says nothing: they leave it in shmem_init, and
+ * meet again by a unique id whose root is a process of its own. 0, or an error after one line.
+ */
+int wsh_again_survive(struct wsh_boot *boot, const struct wsh_env *env);
+
 /* PE 0, within shmem_finalize. All zero where it cannot listen, after one line: then no PE leaves its launcher. */
 void wsh_again_offer(const struct wsh_boot *boot, const struct wsh_env *env,
                      unsigned char id[WSH_BOOT_UID_BYTES]);

@@ -10,7 +10,9 @@
 #include "bootstrap/blob/rounds.h"
 #include "bootstrap/uid/client.h"
 #include "bootstrap/uid/join.h"
+#include "bootstrap/uid/survive/keeper.h"
 #include "bootstrap/uid/move.h"
+#include "bootstrap/uid/survive/news.h"
 #include "bootstrap/uid/root.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ROOT_SECONDS 5.   /* this process' root has as long to send what it still owes */
 #define LEAVE_SECONDS 10. /* for the root to learn that this PE leaves */
@@ -38,6 +41,8 @@ int wsh_boot_uid_make(void *id, const struct wsh_env *env)
 
     if (rc)
         wsh_error("no random bytes from the kernel: getrandom: %s", wsh_strerror(rc));
+    else if (env->on_pe_failure == WSH_ON_PE_FAILURE_CONTINUE)
+        rc = wsh_uid_keeper_start(&uid, env);
     else
         rc = wsh_uid_root_start(&uid, env, 0, NULL);
     if (rc)
@@ -82,8 +87,24 @@ static int request_check(const struct wsh_boot_request *request, struct wsh_uid 
     return -EINVAL;
 }
 
+/* Where only this PE goes on when another one fails, the others do not know it: the runtime refuses that. */
+static int mode_check(const struct wsh_env *env, int rank, const struct wsh_uid_start *start)
+{
+    if (!start->lease_ms || env->on_pe_failure == WSH_ON_PE_FAILURE_CONTINUE)
+        return 0;
+    wsh_error(
+        "SHMEM_ON_PE_FAILURE is abort at PE %d and continue in the process that made the unique id; set "
+        "it alike in all",
+        rank);
+    return -EINVAL;
+}
+
 static void boot_describe(struct wsh_boot *boot, const struct wsh_uid *uid, const struct wsh_uid_start *start)
 {
+    const struct joined *joined = boot->priv;
+
+    boot->failures = wsh_uid_news_failures(joined->client);
+    boot->news_seconds = 2e-3 * start->lease_ms;
     boot->my_pe = boot->request->rank;
     boot->n_pes = boot->request->n_ranks;
     boot->local_rank = start->local_rank;
@@ -106,9 +127,15 @@ static int joined_open(struct joined *joined, struct wsh_boot *boot, const struc
     fd = wsh_uid_join(&joined->uid, request->rank, request->n_ranks, request->again, env, &start);
     if (fd < 0)
         return fd;
+    rc = mode_check(env, request->rank, &start);
+    if (rc) {
+        close(fd);
+        return rc;
+    }
     used = joined->uid.secret;
-    joined->client = wsh_uid_client_open(fd, request->n_ranks, env->hang_seconds, boot->lost,
-                                         request->again ? LAUNCHER_SECONDS : 0, wsh_uid_move_take);
+    joined->client =
+        wsh_uid_client_open(fd, request->n_ranks, env->hang_seconds, boot->lost,
+                            request->again ? LAUNCHER_SECONDS : 0, 1e-3 * start.lease_ms, wsh_uid_move_take);
     if (!joined->client)
         return -ENOMEM;
     rc = wsh_uid_client_describe(joined->client, &joined->uid, request->rank, request->n_ranks, env);
@@ -123,14 +150,18 @@ static int joined_open(struct joined *joined, struct wsh_boot *boot, const struc
 static int uid_open(struct wsh_boot *boot, const struct wsh_env *env)
 {
     struct joined *joined = calloc(1, sizeof *joined);
-    int rc = joined ? joined_open(joined, boot, env) : out_of_memory(sizeof *joined);
+    int rc;
 
+    if (!joined)
+        return out_of_memory(sizeof *joined);
+    boot->priv = joined;
+    rc = joined_open(joined, boot, env);
     if (rc) {
         free(joined);
+        boot->priv = NULL;
         return rc;
     }
     wsh_rounds_init(&joined->rounds);
-    boot->priv = joined;
     return 0;
 }
 
@@ -138,6 +169,7 @@ static void uid_close(struct wsh_boot *boot)
 {
     struct joined *joined = boot->priv;
 
+    boot->failures = NULL;
     wsh_uid_client_close(joined->client);
     wsh_uid_root_wait(&joined->uid, ROOT_SECONDS);
     wsh_rounds_fini(&joined->rounds);
@@ -218,6 +250,26 @@ static bool uid_has_left(struct wsh_boot *boot, int pe)
     return wsh_uid_move_has_left(((struct joined *)boot->priv)->client, pe);
 }
 
+static uint32_t uid_failed_at(struct wsh_boot *boot, int pe)
+{
+    return wsh_uid_news_failed_at(((struct joined *)boot->priv)->client, pe);
+}
+
+static void *uid_board(struct wsh_boot *boot, size_t len)
+{
+    return wsh_uid_news_board(((struct joined *)boot->priv)->client, len);
+}
+
+static void uid_board_tell(struct wsh_boot *boot, size_t at, size_t len)
+{
+    wsh_uid_news_tell(((struct joined *)boot->priv)->client, at, len);
+}
+
+static void uid_board_decide(struct wsh_boot *boot, size_t at, uint64_t before, uint64_t after)
+{
+    wsh_uid_news_decide(((struct joined *)boot->priv)->client, at, before, after);
+}
+
 static void uid_abort(struct wsh_boot *boot, int status)
 {
     wsh_uid_client_abort(((struct joined *)boot->priv)->client, status);
@@ -234,5 +286,9 @@ const struct wsh_boot_ops wsh_boot_uid_ops = {
     .barrier = uid_barrier,
     .leave = uid_leave,
     .has_left = uid_has_left,
+    .failed_at = uid_failed_at,
+    .board = uid_board,
+    .board_tell = uid_board_tell,
+    .board_decide = uid_board_decide,
     .abort = uid_abort,
 };

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/uid/client.h"
 
+#include "bootstrap/uid/survive/news.h"
 #include "base/err.h"
 #include "base/log.h"
 
@@ -16,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SEND_SECONDS 60. /* the root reads all the time */
 #define ABORT_MS 2000
 #define TAKE_SECONDS 3. /* for the routine that waits within shmem_init; else the process ends */
 
@@ -126,12 +126,14 @@ static bool answer_take(struct wsh_uid_client *client, const struct wsh_uid_head
 }
 
 /* One message. *body is malloc'd and ends with a null byte that does not count. */
-static int message_receive(const struct wsh_uid_client *client, struct wsh_uid_head *head, char **body)
+static int message_receive(struct wsh_uid_client *client, struct wsh_uid_head *head, char **body)
 {
     double deadline = wsh_uid_now() + WSH_UID_FOR_EVER;
-    int rc = wsh_uid_receive(client->fd, head, sizeof *head, deadline);
+    int rc = client->news ? wsh_uid_news_await(client, &deadline) : 0;
 
     *body = NULL;
+    if (!rc)
+        rc = wsh_uid_receive(client->fd, head, sizeof *head, deadline);
     if (!rc && !wsh_uid_head_is_valid(head, client->n_pes))
         rc = -EPROTO;
     if (!rc && !(*body = calloc(1, head->len + 1)))
@@ -139,6 +141,23 @@ static int message_receive(const struct wsh_uid_client *client, struct wsh_uid_h
     if (!rc)
         rc = wsh_uid_receive(client->fd, *body, head->len, deadline);
     return rc;
+}
+
+/* True: it was no answer. */
+static bool message_take(struct wsh_uid_client *client, const struct wsh_uid_head *head, const char *body)
+{
+    if (head->type == WSH_UID_SAY)
+        say(client, body);
+    if (head->type == WSH_UID_SAY || client->take(client, head, body))
+        return true;
+    if (!wsh_uid_news_take(client, head, body))
+        return false;
+    if (head->type == WSH_UID_FAILED) {
+        pthread_mutex_lock(&client->mutex);
+        wsh_uid_client_lacks(client);
+        pthread_mutex_unlock(&client->mutex);
+    }
+    return true;
 }
 
 static void *watcher_run(void *arg)
@@ -150,9 +169,7 @@ static void *watcher_run(void *arg)
     int rc = 0;
 
     while (more && !(rc = message_receive(client, &head, &body)) && head.type != WSH_UID_END) {
-        if (head.type == WSH_UID_SAY)
-            say(client, body);
-        if (head.type == WSH_UID_SAY || client->take(client, &head, body))
+        if (message_take(client, &head, body))
             free(body);
         else
             more = answer_take(client, &head, body);
@@ -194,6 +211,7 @@ static void client_free(struct wsh_uid_client *client)
 {
     current = NULL;
     close(client->fd);
+    wsh_uid_news_close(client);
     free(client->body);
     free(client->left);
     pthread_mutex_destroy(&client->sending);
@@ -203,7 +221,7 @@ static void client_free(struct wsh_uid_client *client)
 }
 
 struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_seconds, void (*lost)(int status),
-                                           double launcher_seconds, wsh_uid_take_fn *take)
+                                           double launcher_seconds, double lease, wsh_uid_take_fn *take)
 {
     struct wsh_uid_client *client = calloc(1, sizeof *client);
     pthread_condattr_t attr;
@@ -226,7 +244,7 @@ struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_second
     pthread_cond_init(&client->changed, &attr);
     pthread_condattr_destroy(&attr);
     current = client;
-    if (!start_watcher(client))
+    if ((lease <= 0 || !wsh_uid_news_open(client, n_pes, lease)) && !start_watcher(client))
         return client;
     client_free(client);
     return NULL;
@@ -260,11 +278,7 @@ int wsh_uid_client_describe(struct wsh_uid_client *client, const struct wsh_uid 
 int wsh_uid_client_send(struct wsh_uid_client *client, enum wsh_uid_type type, uint32_t arg, const void *body,
                         size_t len)
 {
-    struct wsh_uid_head head = wsh_uid_head_make(type, arg, len);
-    double deadline = wsh_uid_now() + SEND_SECONDS;
-    int rc = wsh_uid_send(client->fd, &head, sizeof head, deadline);
-
-    return rc ? rc : wsh_uid_send(client->fd, body, len, deadline);
+    return wsh_uid_send_message(client->fd, type, arg, body, len);
 }
 
 /* Asks whom this PE waits for; the thread prints the answer. */
@@ -282,7 +296,10 @@ void wsh_uid_client_lacks(struct wsh_uid_client *client)
 {
     bool goes_on = client->awaited == WSH_UID_BARRIER && client->arg; /* shmem_finalize */
 
-    if (client->awaited && !goes_on && __atomic_load_n(&client->some_left, __ATOMIC_RELAXED)) {
+    bool some = __atomic_load_n(&client->some_left, __ATOMIC_RELAXED) ||
+                (client->news && __atomic_load_n(wsh_uid_news_failures(client), __ATOMIC_RELAXED));
+
+    if (client->awaited && !goes_on && some) {
         client->lacking = true;
         pthread_cond_broadcast(&client->changed);
     }

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 struct wsh_uid_client;
+struct wsh_uid_news;
 
 /* Takes a message that is no answer; false: it is one. In the client's thread. */
 typedef bool wsh_uid_take_fn(struct wsh_uid_client *client, const struct wsh_uid_head *head,
@@ -27,6 +28,7 @@ struct wsh_uid_client {
     struct wsh_uid uid;
     int rank, n_ranks;
     const struct wsh_env *env;
+    struct wsh_uid_news *news; /* survive/news.h; NULL: a PE that fails ends the job */
 
     pthread_mutex_t sending; /* a message goes whole to one root; taken before `mutex` */
     pthread_mutex_t mutex;   /* of all below */
@@ -55,10 +57,10 @@ bool wsh_uid_client_is_forked(void);
 /*
  * Takes over fd, and starts the thread, for a world of n_pes. Where a PE fails a launcher, if there is one, has so many
  * seconds to end this process too, and to report the first one's status. take: wsh_uid_move_take. NULL after one line;
- * fd is closed then.
+ * fd is closed then. lease: of survive/news.h; 0: there is none.
  */
 struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_seconds, void (*lost)(int status),
-                                           double launcher_seconds, wsh_uid_take_fn *take);
+                                           double launcher_seconds, double lease, wsh_uid_take_fn *take);
 void wsh_uid_client_close(struct wsh_uid_client *client);
 
 /*

@@ -62,7 +62,7 @@ struct wsh_uid_conn *wsh_uid_conn_open(int fd, int epoll)
     conn->fd = fd;
     conn->epoll = epoll;
     conn->rank = -1;
-    conn->came = wsh_uid_now();
+    conn->came = conn->heard = wsh_uid_now();
     watch(conn, EPOLL_CTL_ADD, false);
     wsh_uid_conn_send_bytes(conn, &conn->challenge, sizeof conn->challenge);
     return conn;
@@ -183,4 +183,5 @@ void wsh_uid_conn_next(struct wsh_uid_conn *conn)
     free(conn->body);
     conn->body = NULL;
     conn->have = 0;
+    conn->heard = wsh_uid_now();
 }

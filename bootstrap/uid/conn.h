@@ -20,11 +20,12 @@ struct wsh_uid_out {
 
 struct wsh_uid_conn {
     int fd, epoll;
-    int rank;    /* -1: not in the world */
-    bool known;  /* has shown that it knows the secret */
-    bool broken; /* to be closed */
-    bool writes; /* epoll says when there is room */
-    double came;
+    int rank;           /* -1: not in the world */
+    bool known;         /* has shown that it knows the secret */
+    bool broken;        /* to be closed */
+    bool writes;        /* epoll says when there is room */
+    double came, heard; /* heard: when its last message was complete */
+    bool silent;        /* closed because that is long ago */
     struct wsh_uid_challenge challenge;
     struct wsh_uid_hello hello;
     struct wsh_uid_head head;

@@ -40,11 +40,8 @@ static void member_leave(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
         world->successor = -1;
     send_all(world, wsh_uid_buf_make(WSH_UID_LEFT, (uint32_t)rank, 0, &none));
     wsh_uid_world_gathered(world, &world->all, -1);
-    if (world->n_left == world->n_ranks && world->state == WSH_UID_RUNNING) {
-        world->state = WSH_UID_ENDING;
-        world->clean = true;
-        world->ended = world->listens_until = wsh_uid_now();
-    }
+    if (world->n_left == world->n_ranks && world->state == WSH_UID_RUNNING)
+        wsh_uid_world_over(world);
 }
 
 /* A process of the root's own machine is reached as the root was. */

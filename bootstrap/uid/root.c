@@ -5,6 +5,7 @@
 
 #include "bootstrap/uid/leave.h"
 #include "bootstrap/uid/roots.h"
+#include "bootstrap/uid/survive/members.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/process/machine.h"
@@ -27,7 +28,8 @@ static void conn_drop(struct wsh_uid_root *root, struct wsh_uid_conn **at)
 {
     struct wsh_uid_conn *conn = *at;
 
-    wsh_uid_world_lose(&root->world, conn);
+    if (!wsh_uid_world_survives(&root->world, conn))
+        wsh_uid_world_lose(&root->world, conn);
     root->n_unknown -= !conn->known;
     wsh_uid_roots_lock();
     *at = conn->next;
@@ -120,7 +122,8 @@ static void conn_serve(struct wsh_uid_root *root, struct wsh_uid_conn *conn)
     while (wsh_uid_conn_read(conn)) {
         if (!conn->known)
             hello_take(root, conn);
-        else if (!wsh_uid_world_leave_take(&root->world, conn))
+        else if (!wsh_uid_world_leave_take(&root->world, conn) &&
+                 !wsh_uid_world_survive_take(&root->world, conn))
             wsh_uid_world_take(&root->world, conn);
         wsh_uid_conn_next(conn);
     }
@@ -130,8 +133,8 @@ static void conn_serve(struct wsh_uid_root *root, struct wsh_uid_conn *conn)
 static int root_timeout(const struct wsh_uid_root *root)
 {
     const struct wsh_uid_world *world = &root->world;
-    bool idle = (world->state == WSH_UID_RUNNING && !world->returned_until) ||
-                (world->state == WSH_UID_COMING && !world->n_ranks);
+    bool idle = (world->state == WSH_UID_RUNNING && !world->returned_until && !world->lease) ||
+                (world->state == WSH_UID_COMING && !world->n_ranks && root->maker < 0);
 
     return idle && !root->n_unknown ? -1 : TICK_MS;
 }
@@ -184,15 +187,24 @@ static bool is_wanted(const struct wsh_uid_root *root)
     return wanted;
 }
 
+/* In a process of its own: while a PE is there, or may still come, which is as long as the maker lives. */
+static bool has_reason(const struct wsh_uid_root *root)
+{
+    struct pollfd maker = {root->maker, POLLIN, 0};
+
+    return root->maker < 0 || root->conns || !poll(&maker, 1, 0);
+}
+
 static void *root_run(void *arg)
 {
     struct wsh_uid_root *root = arg;
 
-    while (root->world.state != WSH_UID_OVER && is_wanted(root)) {
+    while (root->world.state != WSH_UID_OVER && is_wanted(root) && has_reason(root)) {
         serve_events(root);
         sweep(root);
         take_over(root);
         wsh_uid_world_succeed(&root->world);
+        wsh_uid_world_survive_tick(&root->world);
         wsh_uid_world_tick(&root->world);
         if (root->world.flushed != root->done)
             wsh_uid_roots_done(root);
@@ -296,4 +308,18 @@ int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env, int n_ran
     int rc = root_make(uid, env, n_ranks, left, &root);
 
     return rc ? rc : root_serve(root);
+}
+
+void wsh_uid_root_keep(const struct wsh_uid *uid, int maker, double lease)
+{
+    struct wsh_uid_root *root;
+
+    wsh_uid_roots_lock();
+    root = wsh_uid_roots_find(uid);
+    wsh_uid_roots_unlock();
+    if (!root)
+        return;
+    root->maker = maker;
+    root->world.lease = lease;
+    root_run(root);
 }

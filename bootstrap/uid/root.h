@@ -27,6 +27,13 @@ int wsh_uid_root_serve(const struct wsh_uid *uid);
 void wsh_uid_root_follow(const struct wsh_uid *uid, int last_root, const bool *left);
 
 /*
+ * Serves the root that listens here by this thread, in a process that has no PE; returns when its world has ended, or
+ * the process `maker`, a pidfd, has before a PE came. A member may fail and the others go on, with leases of so many
+ * seconds (survive/members.h).
+ */
+void wsh_uid_root_keep(const struct wsh_uid *uid, int maker, double lease);
+
+/*
  * Where this process is the root of the id: waits until the other members have what the root owes them, or for
  * `seconds`.
  */

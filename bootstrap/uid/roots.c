@@ -4,6 +4,7 @@
 #include "bootstrap/uid/roots.h"
 
 #include "bootstrap/uid/root.h"
+#include "bootstrap/uid/survive/members.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ struct wsh_uid_root *wsh_uid_roots_add(const struct wsh_secret *secret, double j
 
     if (!root)
         return NULL;
-    root->at.epoll = root->last_root = -1;
+    root->at.epoll = root->last_root = root->maker = -1;
     root->made = wsh_uid_now();
     root->world.id.secret = *secret;
     root->world.join_seconds = join_seconds;
@@ -95,6 +96,7 @@ void wsh_uid_roots_remove(struct wsh_uid_root *root)
     sockets_close(root);
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
+    wsh_uid_world_survive_fini(&root->world);
     wsh_uid_world_fini(&root->world);
     free(root->left);
     free(root);

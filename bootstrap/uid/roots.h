@@ -14,6 +14,7 @@ struct wsh_uid_root {
     struct wsh_uid_conn *conns; /* the newest first */
     int n_unknown;
     double made;
+    int maker; /* pidfd of the process that made the id, where this one does nothing else; -1 */
 
     /* Under the lock, and the descriptors too. */
     bool done;           /* what it owes to members of other processes is sent */

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SEND_SECONDS 60.       /* the other end reads all the time */
 #define WIRE_MAGIC 0x57485357u /* "WSHW" */
 
 uint64_t wsh_uid_hello_tag(const struct wsh_secret *secret, const struct wsh_uid_challenge *challenge,
@@ -104,8 +105,12 @@ bool wsh_uid_head_is_valid(const struct wsh_uid_head *head, int n_pes)
     case WSH_UID_REQUEST:
     case WSH_UID_LEAVE:
     case WSH_UID_LEFT:
+    case WSH_UID_BEAT:
     case WSH_UID_SUCCEED: return head->len == 0;
+    case WSH_UID_DECIDE: return head->len == sizeof(struct wsh_uid_decide);
+    case WSH_UID_TELL: return head->len > sizeof(uint64_t) && head->len <= WSH_UID_TELL_MAX;
     case WSH_UID_MOVE: return head->len == sizeof(struct wsh_uid);
+    case WSH_UID_FAILED:
     case WSH_UID_SAY:
     case WSH_UID_END: return head->len < WSH_UID_TEXT_MAX;
     default: return false;
@@ -189,6 +194,15 @@ int wsh_uid_send(int fd, const void *bytes, size_t len, double deadline)
             rc = -errno;
     }
     return rc;
+}
+
+int wsh_uid_send_message(int fd, enum wsh_uid_type type, uint32_t arg, const void *body, size_t len)
+{
+    struct wsh_uid_head head = wsh_uid_head_make(type, arg, len);
+    double deadline = wsh_uid_now() + SEND_SECONDS;
+    int rc = wsh_uid_send(fd, &head, sizeof head, deadline);
+
+    return rc ? rc : wsh_uid_send(fd, body, len, deadline);
 }
 
 int wsh_uid_receive(int fd, void *bytes, size_t len, double deadline)

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#define WSH_UID_WIRE_VERSION 3
+#define WSH_UID_WIRE_VERSION 4
 #define WSH_UID_NONCE 16
 #define WSH_UID_TEXT_MAX 512
 #define WSH_UID_BODY_MAX (16u << 20) /* of one PE */
@@ -55,6 +55,10 @@ enum wsh_uid_type {
     WSH_UID_LEFT,      /* a PE's: it goes, and has not failed. The root's, to it too; arg: who has left */
     WSH_UID_SUCCEED,   /* the root's, whose own PE has left: be the root from now on */
     WSH_UID_MOVE, /* struct wsh_uid. A PE's answer to that, and what the root then passes on: the new root */
+    WSH_UID_FAILED, /* the root's; arg: who; text: a line, for one that prints it. The others go on */
+    WSH_UID_BEAT, /* a PE's, and the root's answer; arg: a number. Where PEs go on without one that has failed */
+    WSH_UID_TELL,   /* a PE's, which the root passes on: where in memory that all have, and bytes */
+    WSH_UID_DECIDE, /* struct wsh_uid_decide. A PE's; the root's to all, of the first that fits */
     WSH_UID_TYPES
 };
 
@@ -67,8 +71,16 @@ struct wsh_uid_head {
 };
 
 struct wsh_uid_start {
-    int32_t local_rank, local_size, one_machine, zero;
+    int32_t local_rank, local_size, one_machine;
+    int32_t lease_ms; /* 0: a PE that fails ends the job */
 };
+
+/* A word at that place changes from `before` to `after`. */
+struct wsh_uid_decide {
+    uint64_t at, before, after;
+};
+
+#define WSH_UID_TELL_MAX 4096
 
 /* Tags of the two sides. */
 uint64_t wsh_uid_hello_tag(const struct wsh_secret *secret, const struct wsh_uid_challenge *challenge,
@@ -101,6 +113,8 @@ double wsh_uid_now(void); /* seconds, monotonic */
 /* All bytes before `deadline`. 0, -ETIMEDOUT, -EPIPE (the other has closed) or another errno; nothing is logged. */
 int wsh_uid_send(int fd, const void *bytes, size_t len, double deadline);
 int wsh_uid_receive(int fd, void *bytes, size_t len, double deadline);
+/* A message, within a minute: the other end reads all the time. */
+int wsh_uid_send_message(int fd, enum wsh_uid_type type, uint32_t arg, const void *body, size_t len);
 /* Until something can be received. 0, -ETIMEDOUT or another errno. */
 int wsh_uid_await(int fd, double deadline);
 

@@ -136,7 +136,8 @@ static void world_start(struct wsh_uid_world *world)
     }
     world->state = WSH_UID_RUNNING;
     for (int rank = 0; rank < world->n_ranks; rank++) {
-        struct wsh_uid_start start = {world->local[rank], size[world->host[rank]], on_one_machine(world), 0};
+        struct wsh_uid_start start = {world->local[rank], size[world->host[rank]], on_one_machine(world),
+                                      (int)(1e3 * world->lease)};
         struct wsh_uid_head head = wsh_uid_head_make(WSH_UID_START, 0, sizeof start);
 
         wsh_uid_conn_send_bytes(world->by_rank[rank], &head, sizeof head);
@@ -198,6 +199,13 @@ void wsh_uid_world_join(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
         world_start(world);
 }
 
+void wsh_uid_world_over(struct wsh_uid_world *world)
+{
+    world->state = WSH_UID_ENDING;
+    world->clean = true;
+    world->ended = world->listens_until = wsh_uid_now();
+}
+
 static void answer(struct wsh_uid_world *world, struct wsh_uid_gather *gather, int host)
 {
     bool last = gather->type == WSH_UID_BARRIER && gather->arg;
@@ -212,11 +220,9 @@ static void answer(struct wsh_uid_world *world, struct wsh_uid_gather *gather, i
         if (world->by_rank[rank] && (host < 0 || world->host[rank] == host))
             wsh_uid_conn_send(world->by_rank[rank], buf);
     wsh_uid_buf_release(buf);
-    if (last) { /* nobody needs the root any more */
-        world->state = WSH_UID_ENDING;
-        world->clean = true;
-        world->ended = world->listens_until = wsh_uid_now();
-    }
+    world->initialized |= gather->type == WSH_UID_BARRIER;
+    if (last) /* nobody needs the root any more */
+        wsh_uid_world_over(world);
 }
 
 void wsh_uid_world_gathered(struct wsh_uid_world *world, struct wsh_uid_gather *gather, int host)

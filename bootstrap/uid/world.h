@@ -30,11 +30,15 @@ struct wsh_uid_world {
     int n_hosts;
     struct wsh_uid_gather all, leaving, *by_host;
 
-    bool *left; /* [rank] has left without shmem_finalize, and not failed */
+    bool *left; /* [rank] has left without shmem_finalize, or failed while the others go on */
     int n_left;
     bool own_left; /* the member in the root's own process has left: another process has to become the root */
     int successor; /* rank; -1: none has been asked */
     double returned_until; /* a new root: when all members have to be here; 0: they are */
+
+    double lease;     /* seconds (survive/members.h); 0: a member that fails ends the world */
+    bool initialized; /* all have come through shmem_init */
+    struct wsh_uid_decided *decided;
 
     double ended, listens_until; /* ENDING */
     bool clean;                  /* the job ended because all have come to the last barrier */
@@ -52,6 +56,8 @@ void wsh_uid_world_lose(struct wsh_uid_world *world, struct wsh_uid_conn *conn);
 /* Ends the world with one text for all members. Empty: a PE wanted it. */
 void wsh_uid_world_end(struct wsh_uid_world *world, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* All have finalized, have left or have failed: the end of a world in which nothing is wrong. */
+void wsh_uid_world_over(struct wsh_uid_world *world);
 /* Room for so many members. False: there is no memory. */
 bool wsh_uid_world_room(struct wsh_uid_world *world, int n_ranks);
 /* Something may complete an exchange: the last part has come, or a member that lacked has left. */

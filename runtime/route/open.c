@@ -153,6 +153,7 @@ static int open_known(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
                                          .exchange_host = exchange_host,
                                          .count = job->count,
                                          .has_left = has_left,
+                                         .news_seconds = job->boot.news_seconds,
                                          .core = job};
 
     sigset_t before;

@@ -42,7 +42,7 @@ struct board {
     };
     uint64_t decision[TEAMS];
 };
-_Static_assert(sizeof(struct row) <= 1024, "a row has room");
+_Static_assert(sizeof(struct row) <= 1024 && sizeof(struct row) % sizeof(uint64_t) == 0, "a row has room");
 
 struct meeting {
     struct wsh_team *team;
@@ -50,7 +50,8 @@ struct meeting {
     struct wsh_decision *decision;
     uint32_t number, generation;
     int from;
-    int missing; /* the member whose row is not there yet */
+    int missing;   /* the member whose row is not there yet */
+    bool proposed; /* under the present generation, where PEs have copies of the board */
 };
 
 static struct board *board_of(const struct wsh_job *job, int pe)
@@ -64,6 +65,15 @@ int wsh_meeting_open(struct wsh_job *job)
         return 0;
     job->failures.board = job->boot.ops->board(&job->boot, (size_t)job->n_pes * sizeof(struct board));
     return job->failures.board ? 0 : -EIO;
+}
+
+/* Where PEs have copies of the board: this PE's row is sent to the others. */
+static void row_tell(struct wsh_job *job)
+{
+    const size_t at = (size_t)job->my_pe * sizeof(struct board);
+
+    if (job->boot.ops->board_tell)
+        job->boot.ops->board_tell(&job->boot, at, sizeof(struct row));
 }
 
 static uint64_t *word_of(const struct meeting *meeting)
@@ -87,6 +97,17 @@ static void row_write(const struct meeting *meeting)
     row->team = team->number;
     row->offer = *meeting->offer;
     __atomic_store_n(&row->version, row->version + 1, __ATOMIC_RELEASE);
+    row_tell(team->job);
+}
+
+/* By words: a thread of this PE may be writing it. */
+static void row_copy(const struct row *row, struct row *copy)
+{
+    const uint64_t *from = (const uint64_t *)row;
+    uint64_t *to = (uint64_t *)copy;
+
+    for (size_t i = 0; i < sizeof *row / sizeof *from; i++)
+        to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
 /* False: it has not come to this meeting, or knows of another number of failures. */
@@ -95,7 +116,7 @@ static bool row_read(const struct meeting *meeting, int pe, struct row *copy)
     const struct row *row = &board_of(meeting->team->job, pe)->row;
     uint64_t version = __atomic_load_n(&row->version, __ATOMIC_ACQUIRE);
 
-    memcpy(copy, row, sizeof *copy);
+    row_copy(row, copy);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return version && version % 2 == 0 && __atomic_load_n(&row->version, __ATOMIC_RELAXED) == version &&
            copy->generation == meeting->generation && copy->number == meeting->number &&
@@ -176,6 +197,24 @@ static int never_comes(const struct meeting *meeting)
     return -EOWNERDEAD;
 }
 
+/* The first one counts. What stands there then. Release: partner of the acquire in try_decided. */
+static uint64_t propose(struct meeting *meeting, uint64_t before, uint64_t decision)
+{
+    struct wsh_boot *boot = &meeting->team->job->boot;
+    uint64_t *word = word_of(meeting);
+
+    if (!boot->ops->board_decide) {
+        if (__atomic_compare_exchange_n(word, &before, decision, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return decision;
+        return before;
+    }
+    if (!meeting->proposed)
+        boot->ops->board_decide(boot, (size_t)((char *)word - (char *)meeting->team->job->failures.board),
+                                before, decision);
+    meeting->proposed = true;
+    return before;
+}
+
 static int try_decided(void *arg)
 {
     struct meeting *meeting = arg;
@@ -189,6 +228,7 @@ static int try_decided(void *arg)
     wsh_failures_take(job);
     if (__atomic_load_n(&job->failures.seen, __ATOMIC_ACQUIRE) != meeting->generation) {
         meeting->generation = __atomic_load_n(&job->failures.seen, __ATOMIC_ACQUIRE);
+        meeting->proposed = false;
         row_write(meeting);
     }
     memset(all.map, 0xff, sizeof all.map);
@@ -198,11 +238,7 @@ static int try_decided(void *arg)
     if (rc)
         return rc == -EAGAIN ? rc : 0;
     decision = decision_make(meeting, &all, leader, n);
-    /* The first one counts. Release: partner of the acquire above. */
-    if (__atomic_compare_exchange_n(word_of(meeting), &word, decision, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE))
-        word = decision;
-    return is_decided(meeting, word) ? 0 : -EAGAIN;
+    return is_decided(meeting, propose(meeting, word, decision)) ? 0 : -EAGAIN;
 }
 
 static void meeting_describe(void *arg, char *text, size_t size)
@@ -243,8 +279,11 @@ int wsh_meeting_hold(struct wsh_team *team, const struct wsh_offer *offer, int f
 
 void wsh_meeting_come(struct wsh_job *job)
 {
-    if (job->failures.board) /* release: what this PE has sent is complete. Partner: has_come */
-        __atomic_store_n(&board_of(job, job->my_pe)->row.come, job->boot.generation, __ATOMIC_RELEASE);
+    if (!job->failures.board)
+        return;
+    /* Release: what this PE has sent is complete. Partner: has_come. */
+    __atomic_store_n(&board_of(job, job->my_pe)->row.come, job->boot.generation, __ATOMIC_RELEASE);
+    row_tell(job);
 }
 
 static int try_all(void *arg)

@@ -29,6 +29,15 @@ grep -o "addresses of this host's .*" "$err" | tap_comment
 tap_check "PMIx without oshrun's file: one PE of each emulated host publishes for all" \
     test "$status:$(grep -c "addresses of this host's 3 PEs: [0-9]* bytes, of [0-9]*" "$err")" = 0:2
 
+# PE 0 dies, whose process made the id of the root; Open MPI's own lines say so too.
+mpi_survives()
+{
+    cp "$(test_program test/launch/helper/survive)" "$course.survive" || exit 99
+    run_job 40 env SHMEM_ON_PE_FAILURE=continue SHMEM_SYMMETRIC_SIZE=4M $mpi --enable-recovery -n 3 "$course.survive" kill 0 sum
+    tap_check "mpirun --enable-recovery: PE 0 dies, and the others go on" \
+        test "$(grep -c 'went on' "$out"):$(grep -c 'PE 0 (.*) has failed: its process has ended; the others go on' "$err")" = 2:1
+}
+
 command -v mpirun >/dev/null || { tap_skip "mpirun" "no mpirun on PATH"; tap_done; }
 mpi="mpirun --oversubscribe"
 [ "$(id -u)" != 0 ] || mpi="$mpi --allow-run-as-root"
@@ -48,6 +57,7 @@ mpi="mpirun --oversubscribe"
     tap_check "mpirun, kill -9" test "$status" = 137
     run_job 30 $mpi -n 4 "$course" exit 3
     tap_check "mpirun, exit(3)" test "$status" = 3
+    mpi_survives
 }
 leftovers | grep processes >"$left_file"
 tap_check "nothing is left" test ! -s "$left_file"

@@ -77,6 +77,50 @@ ended_within()
     [ "$status" != 0 ]
 }
 
+# survived N COMMAND…: a PE dies in a collective, and the step and the others go on.
+survived()
+{
+    pes=$1
+    shift
+    run_job 40 env SHMEM_ON_PE_FAILURE=continue "$@" "$survive" kill "$victim" nb8
+    tap_check "PE $victim of $pes dies, $*: the others go on" \
+        test "$(grep -c 'went on' "$out"):$(grep -c "PE $victim (.*) has failed: its process has ended; the others go on" "$err")" = "$((pes - 1)):1"
+    tap_check "… and nothing stays" nothing_left "$survive"
+}
+
+nothing_left()
+{
+    for _ in $(seq 50); do
+        pgrep -f "$1" >/dev/null || return 0
+        sleep 0.1
+    done
+    pgrep -af "$1"
+    return 1
+}
+
+# The others hear of it when its lease is over. The step ends when Slurm takes the node as down.
+node_dies_survived()
+{
+    : >"$out"
+    SHMEM_ON_PE_FAILURE=continue SHMEM_FAILURE_LEASE=4 SHMEM_HANG_SECONDS=30 timeout 60 \
+        srun --no-kill --kill-on-bad-exit=0 -N 2 -n 4 --ntasks-per-node=2 --mpi=pmix "$cut" 3 >"$out" 2>"$err" </dev/null &
+    job=$!
+    for _ in $(seq 300); do
+        [ "$(grep -c ready "$out")" = 4 ] && break
+        sleep 0.1
+    done
+    cluster_kill_node
+    for _ in $(seq 300); do
+        [ "$(grep -c 'went on' "$out")" = 2 ] && break
+        sleep 0.1
+    done
+    tap_check "a node dies, srun --no-kill: the PEs of the other one go on" \
+        test "$(grep -c 'went on' "$out"):$(grep -c 'has failed: nothing was heard of it for too long; the others go on' "$err")" = 2:2
+    kill -9 $job 2>/dev/null
+    wait $job 2>/dev/null
+    scancel "$(squeue -h -o %i)" 2>/dev/null
+}
+
 # What process 1 of a node has below it is all there is: a PE that stays would be seen.
 no_pe_left()
 {
@@ -226,6 +270,8 @@ if [ "${1:-}" = inside ]; then
     fence=$2/fence
     uid=$2/uid
     ends=$2/ends
+    survive=$2/survive
+    cut=$2/cut
     cluster_start "$2" >"$2/start.log" 2>&1 || { tap_comment "$2"/*.log; tap_fail "slurmctld and two slurmd start" ""; tap_done; }
     rings 4 srun -N 1 -n 4 --mpi=pmix
     rings 2 srun -N 2 -n 2 --mpi=pmix
@@ -249,23 +295,26 @@ if [ "${1:-}" = inside ]; then
     blobs
     cancelled srun -N 2 -n 4 --mpi=pmix
     aborted srun -N 2 -n 4 --mpi=pmi2
+    victim=0 survived 4 srun --no-kill --kill-on-bad-exit=0 -N 2 -n 4 --mpi=pmix
+    if tap_long "survivors of other PEs, and by PMI-2"; then
+        victim=1 survived 4 srun --no-kill --kill-on-bad-exit=0 -N 2 -n 4 --mpi=pmix
+        victim=3 survived 4 srun --no-kill --kill-on-bad-exit=0 -N 2 -n 4 --mpi=pmi2
+    fi
     if tap_long "scancel of PMI-2 and of oshrun in an allocation"; then
         cancelled srun -N 2 -n 4 --mpi=pmi2
         cancelled salloc -Q -N 2 -n 4 "$oshrun" -n 4
     fi
     node_dies
     node_returns
+    ! tap_long "survivors of a node that dies" || node_dies_survived
     tap_done
 fi
 
 need_oshrun
-case ${WSH_TEST_VARIANT:-clang} in
-    clang) ;;
-    *) tap_skip_all "a program without sanitizers does not go with the library of $WSH_TEST_VARIANT" ;;
-esac
+need_plain "a program without sanitizers does not go with the library of"
 why=$(cluster_missing)
 [ -z "$why" ] || tap_skip_all "$why"
-for name in course ends fence uid; do cp "$(test_program test/launch/helper/$name)" "$tap_dir/$name" || exit 99; done
+for name in course cut ends fence survive uid; do cp "$(test_program test/launch/helper/$name)" "$tap_dir/$name" || exit 99; done
 build_ring "$tap_dir" || exit 99
 TMPDIR=$tap_dir cluster_enter "$0" inside "$tap_dir"
 exit $?

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # 3 to 16 PEs over shared memory, tcp, both and the emulated device, of which 1 to 3 die at random times in random work, in
 # allocation or in shmem_finalize: every survivor shrinks the world, goes on and ends with 0, its data exact; nothing hangs
-# and nothing is left. WSH_TEST_LONG=1: 300 jobs (WSH_TEST_JOBS: so many). Prints how soon the others heard of a death.
+# and nothing is left; by oshrun, and by a unique id without it. WSH_TEST_LONG=1: 300 jobs (WSH_TEST_JOBS: so many), and 1,000
+# deaths each in allocation and in collectives, by 15 of 16 PEs a job. Prints how soon the others heard of a death.
 # timeout: 3600
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -70,6 +71,36 @@ times_note()
         $1 == "heard" && $2 in died { printf "%.1f\n", 1000 * ($3 - died[$2]) }' "$out" >>"$tap_dir/times"
 }
 
+# by_uid: the job without oshrun; PEs that are killed are to die.
+by_uid()
+{
+    pids=
+    rm -f "$tap_dir/id"
+    : >"$tap_dir/start"
+    for rank in $(seq 0 $((pes - 1))); do
+        [ "$path" != mixed ] || export SHMEM_NODE_EMULATED=$((rank % 2))
+        UID_FILE=$tap_dir/id RANK=$rank WORLD_SIZE=$pes SHMEM_ON_PE_FAILURE=continue SHMEM_TRANSPORTS="$transports" SHMEM_LIBFABRIC_PROVIDER=tcp \
+            timeout -k 10 $((120 * ${WSH_TEST_SLOW:-1})) "$course" "$its" "$phase" 20 $victims >"$tap_dir/out.$rank" 2>"$tap_dir/err.$rank" </dev/null &
+        pids="$pids $!"
+    done
+    unset SHMEM_NODE_EMULATED
+    status=0
+    for pid in $pids; do
+        wait "$pid" 2>/dev/null
+        code=$?
+        case $code in 0 | 137 | 139) ;; *) status=$code ;; esac
+    done
+    cat "$tap_dir"/out.* >"$out"
+    cat "$tap_dir"/err.* >"$err"
+    rm -f "$tap_dir"/out.* "$tap_dir"/err.*
+}
+
+by_oshrun()
+{
+    run_job 120 env SHMEM_TRANSPORTS="$transports" SHMEM_LIBFABRIC_PROVIDER="$provider" "$oshrun" -n "$pes" $where \
+        --on-pe-failure continue "$course" "$its" "$phase" 20 $victims
+}
+
 good=0
 case ${WSH_TEST_VARIANT:-clang} in
     clang) paths=4 ;;
@@ -96,19 +127,51 @@ for number in $(seq "$jobs"); do
     [ "$path" = tcp ] && transports=efa
     provider=tcp
     [ "$path" = "emulated EFA" ] && provider=efa
+    by=by_oshrun
+    random 3
+    [ "$r" != 0 ] || [ "$path" = "emulated EFA" ] || by=by_uid
     : >"$tap_dir/start"
-    run_job 120 env SHMEM_TRANSPORTS="$transports" SHMEM_LIBFABRIC_PROVIDER="$provider" "$oshrun" -n "$pes" $where \
-        --on-pe-failure continue "$course" "$its" "$phase" 20 $victims
+    $by
     leftovers >"$left_file" 2>&1 || :
     one_judge
     times_note
-    [ -z "${WSH_TEST_KEEP:-}" ] || echo "$number $path $pes $phase$victims: ${why:-good}" >>"$WSH_TEST_KEEP/jobs"
+    [ -z "${WSH_TEST_KEEP:-}" ] || echo "$number $by $path $pes $phase$victims: ${why:-good}" >>"$WSH_TEST_KEEP/jobs"
     if [ -z "$why" ]; then good=$((good + 1)); else
-        tap_fail "job $number: $path, $pes PEs, seed $its, $phase, victims$victims" "$why"
+        tap_fail "job $number: $by, $path, $pes PEs, seed $its, $phase, victims$victims" "$why"
         cp "$out" "${WSH_TEST_KEEP:-$tap_dir}/$number.out"
         cp "$err" "${WSH_TEST_KEEP:-$tap_dir}/$number.err"
     fi
 done
 tap_check "$good of $jobs jobs: survivors go on" [ "$good" = "$jobs" ]
+# thousand PHASE: 15 of 16 PEs die, one soon after the other, in each of 67 jobs.
+thousand()
+{
+    phase=$1 pes=16 path=local where="--nodes-emulated 1" transports='' provider=tcp
+    kills=0 good=0
+    for number in $(seq 67); do
+        its=$number
+        victims='' at=0
+        random 16
+        for who in $(seq "$r" $((r + 14))); do
+            random 60
+            at=$((at + r))
+            how=kill
+            [ $((at % 2)) = 0 ] || how=segv
+            victims="$victims $((who % 16)):$how:$at"
+        done
+        : >"$tap_dir/start"
+        by_oshrun
+        leftovers >"$left_file" 2>&1 || :
+        one_judge
+        kills=$((kills + $(grep -c '^dies' "$out")))
+        if [ -z "$why" ]; then good=$((good + 1)); else tap_fail "$phase, job $number" "$why"; fi
+    done
+    tap_check "$kills deaths in $phase: the last PE has what all had, in $good of 67 jobs" test "$good:$kills" = 67:1005
+}
+
+if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
+    thousand alloc
+    thousand coll
+fi
 sort -n "$tap_dir/times" | awk '{ t[NR] = $1 } END { if (NR) printf "# %d times to the news: median %.0f ms, worst %.0f ms\n", NR, t[int((NR + 1) / 2)], t[NR] }'
 tap_done

@@ -85,7 +85,7 @@ static void *ask(void *arg)
 {
     struct talk *talk = arg;
     struct wsh_uid_client *client =
-        wsh_uid_client_open(talk->fd[0], N_PES, talk->act == LATE ? 0.2 : 5, lost, 0, wsh_uid_move_take);
+        wsh_uid_client_open(talk->fd[0], N_PES, talk->act == LATE ? 0.2 : 5, lost, 0, 0, wsh_uid_move_take);
     char *answer = NULL;
 
     if (talk->started)

@@ -138,7 +138,7 @@ static void no_root(void)
     joins(CLOSES, -EPIPE, "it closed the connection");
     joins(GARBAGE, -EPROTO, "another program listens there");
     joins(NO_SECRET, -EPROTO, "another program listens there");
-    joins(OTHER_VERSION, -EPROTONOSUPPORT, "another version of warpshmem (bootstrap 4, ours 3)");
+    joins(OTHER_VERSION, -EPROTONOSUPPORT, "another version of warpshmem (bootstrap 5, ours 4)");
 }
 
 static void nobody_listens(void)

@@ -175,6 +175,13 @@ static void heads_are_checked(void)
         {WSH_UID_HOST, UINT64_MAX, WSH_UID_PES_MAX, false},
         {WSH_UID_BARRIER, 1, 1, false},
         {WSH_UID_ABORT, 1, 1, false},
+        {WSH_UID_BEAT, 1, 1, false},
+        {WSH_UID_FAILED, WSH_UID_TEXT_MAX, 1, false},
+        {WSH_UID_TELL, sizeof(uint64_t), 1, false},
+        {WSH_UID_TELL, WSH_UID_TELL_MAX, 1, true},
+        {WSH_UID_TELL, WSH_UID_TELL_MAX + 1, 1, false},
+        {WSH_UID_DECIDE, sizeof(struct wsh_uid_decide), 1, true},
+        {WSH_UID_DECIDE, sizeof(struct wsh_uid_decide) + 1, 1, false},
         {WSH_UID_END, WSH_UID_TEXT_MAX - 1, 1, true},
         {WSH_UID_END, WSH_UID_TEXT_MAX, 1, false},
     };

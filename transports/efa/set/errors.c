@@ -13,7 +13,7 @@
 
 #define WSH_EFA_FULL_S 2 /* seconds for which a queue may be full although nothing is under way, or ends */
 #define WSH_EFA_LOST_S 5 /* seconds without a connection after which a peer that once answered is given up */
-/* Seconds that a launcher has to end the job, and name the PE that died, before we do. */
+/* Seconds that a launcher has to end the job, and name the PE that died, before we do; beyond set->news_seconds. */
 #define WSH_EFA_GRACE_S 2
 
 double wsh_efa_now(void)
@@ -57,7 +57,7 @@ void wsh_efa_set_fail_later(struct wsh_efa_set *set, const char *fmt, ...)
 
 int wsh_efa_set_check_lost(struct wsh_efa_set *set)
 {
-    return wsh_efa_now() - set->loss.since < WSH_EFA_GRACE_S
+    return wsh_efa_now() - set->loss.since < WSH_EFA_GRACE_S + set->news_seconds
                ? 0
                : wsh_efa_set_fail(set, -ECONNRESET, "%s", set->loss.text);
 }
@@ -114,7 +114,8 @@ static int no_room(struct wsh_efa_set *set, int pe)
         return -EAGAIN;
     if (!peer->lost_since)
         peer->lost_since = wsh_efa_now();
-    if (wsh_efa_now() - peer->lost_since < WSH_EFA_LOST_S || (set->has_left && set->has_left(set->core, pe)))
+    if (wsh_efa_now() - peer->lost_since < WSH_EFA_LOST_S + set->news_seconds ||
+        (set->has_left && set->has_left(set->core, pe)))
         return -EAGAIN;
     return wsh_efa_set_fail(
         set, -ECONNRESET,

@@ -193,6 +193,7 @@ static struct wsh_efa_set *set_new(struct wsh_efa *efa, uint32_t number, const s
     set->locking = params->threads;
     set->imm_counts.count = params->count;
     set->has_left = params->has_left;
+    set->news_seconds = params->news_seconds;
     set->core = params->core;
     set->msgs.answers_end = &set->msgs.answers;
     set->sink = (struct wsh_srd_sink){wsh_efa_serve_apply, set};

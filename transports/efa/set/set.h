@@ -101,6 +101,7 @@ struct wsh_efa_set {
     const struct wsh_env *env;
     void *core;                           /* wsh_tp_params */
     bool (*has_left)(void *core, int pe); /* wsh_tp_params */
+    double news_seconds;                  /* likewise */
     struct wsh_efa_counters *counters;    /* that its NICs keep; NULL: none, or not the first endpoint set */
     uint64_t n_counted;                   /* puts that their targets' NICs count */
     struct wsh_efa_connecting connecting;
