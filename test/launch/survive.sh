@@ -61,6 +61,8 @@ else
 fi
 run_job 20 env SHMEM_ON_PE_FAILURE=continue "$oshrun" -n 3 "$survive" kill 1 sum
 tap_check "the setting does what the option does" sh -c "[ $status = 0 ] && [ \$(grep -c 'went on' '$out') = 2 ]"
+run_job 30 env SHMEM_DEBUG=info "$oshrun" -n 2 --nodes-emulated 2 --on-pe-failure continue "$survive" kill 0 sum
+tap_check "libfabric's provider net is not chosen" sh -c "[ $status = 0 ] && grep -q 'network: ' '$err' && ! grep -q 'network: net ' '$err'"
 run_job 20 "$oshrun" -n 3 "$survive" kill 1 sum
 tap_check "by default the job ends" sh -c "[ $status = 137 ] && grep -q 'killed by signal 9 .*; ending job' '$err' && ! grep -q 'went on' '$out'"
 run_job 20 env SHMEM_ON_PE_FAILURE=continue "$oshrun" -n 3 --on-pe-failure abort "$survive" kill 1 sum

@@ -126,7 +126,8 @@ int wsh_efa_where_open(struct wsh_efa_where *where, const struct wsh_env *env, b
     char text[512];
     int rc = 0;
 
-    *where = (struct wsh_efa_where){env->interface, loopback && !env->interface && !env->domain};
+    *where = (struct wsh_efa_where){env->interface, loopback && !env->interface && !env->domain,
+                                    env->on_pe_failure == WSH_ON_PE_FAILURE_CONTINUE};
     if (!where->list)
         return 0;
     if (getifaddrs(&all)) {

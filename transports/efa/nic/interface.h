@@ -12,6 +12,7 @@
 struct wsh_efa_where {
     const char *list; /* SHMEM_INTERFACE: names of interfaces, addresses, networks (CIDR); NULL: any */
     bool loopback;    /* all PEs are on this machine */
+    bool survives;    /* PEs go on when one has failed */
 };
 
 /* -EINVAL after one line: what SHMEM_INTERFACE names is not on this machine, or cannot be read. */

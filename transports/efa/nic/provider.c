@@ -42,11 +42,16 @@ static int known_index(const char *name)
     return -1;
 }
 
-static int rank_of(const struct fi_info *info)
+/* In net two PEs that first talk to each other after a third has failed lose messages. */
+#define WSH_EFA_RANK_FRAGILE 5
+
+static int rank_of(const struct fi_info *info, bool survives)
 {
     const char *name = info->fabric_attr->prov_name;
     int i = known_index(name), rank = i < 0 ? WSH_EFA_RANK_HARDWARE : efa_known[i].rank;
 
+    if (survives && !strcmp(name, "net"))
+        rank += WSH_EFA_RANK_FRAGILE;
     return strchr(name, ';') ? rank + WSH_EFA_RANK_LAYERED : rank;
 }
 
@@ -134,7 +139,7 @@ static const struct fi_info *best_of(const struct fi_info *list, const struct ws
     for (const struct fi_info *info = list; info; info = info->next) {
         int known = known_index(info->fabric_attr->prov_name);
         int away = wsh_efa_where_rank(where, info);
-        int score = 4 * rank_of(info) + 2 * away + !wsh_efa_info_moves_alone(info);
+        int score = 4 * rank_of(info, where->survives) + 2 * away + !wsh_efa_info_moves_alone(info);
 
         if (away < 0 || info->domain_attr->mr_key_size > sizeof(uint64_t) ||
             (known >= 0 && efa_known[known].on_request && !any) ||
