@@ -49,10 +49,11 @@ if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
         for how in kill segv exit3; do
             hosts=1 survives 3 $how 0 $routine
             hosts=2 survives 6 $how -1 $routine
-            hosts=1 SHMEM_TRANSPORTS=efa survives 4 $how 1 $routine
+            export SHMEM_TRANSPORTS=efa
+            hosts=1 survives 4 $how 1 $routine
+            unset SHMEM_TRANSPORTS
         done
     done
-    SHMEM_TRANSPORTS=
     hosts=1
 fi
 survives 4 kill 1 sum
