@@ -48,7 +48,7 @@
     ROW(REDUCE, KERNEL, LL, 262144, ALL, "device/collectives, H200")                                             \
     ROW(REDUCE, KERNEL, SLICED, 262144, SLICE, "device/collectives, H200")                                          \
     REST(REDUCE, KERNEL, SLICES, "each byte is read once")                                                          \
-    ROW(SCATTER, KERNEL, LL, 262144, ALL, "device/collectives, H200")                                            \
+    ROW(SCATTER, KERNEL, LL, 786432, ALL, "device/collectives, H200")                                            \
     REST(SCATTER, KERNEL, SLICES, "each byte is read once")                                                         \
     REST(SCAN, KERNEL, SLICES, "each byte is read once")
 /* clang-format on */
