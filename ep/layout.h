@@ -110,7 +110,7 @@ struct ep_shape {
     int c_y, c_result, c_result_credit; /* combine: [near], [far][slots], [far] */
     int c_weights;                      /* [far] */
     int counters;
-    /* High throughput in one host (ep/steps/pull.h). By parity: words [near][counted + 1], [near]; flags [near][chunks] */
+    /* High throughput in one host, by parity: words [near][counted + 1], [near]; flags [near][chunks] */
     int pulls, chunks;
     size_t near_words[2], near_begun[2], near_ready[2], near_back[2];
     /* Low latency (ep/low) */

@@ -23,7 +23,7 @@ typedef struct shmemx_ep *shmemx_ep_t;
 
 /* Marks members that go after one release (CHANGELOG.md): they work as before. */
 #ifndef WSH_EP_FORMER
-#define WSH_EP_FORMER(instead) __attribute__((deprecated("set " #instead)))
+#define WSH_EP_FORMER(instead) __attribute__((deprecated("set " instead)))
 #endif
 
 /* Modes. */
@@ -59,7 +59,7 @@ typedef struct {
     int experts; /* of all PEs: a multiple of their number */
     int topk;    /* experts a token: 1 to 16 */
     int tokens;  /* of a PE in a call, at most: 1 to 65,536; in low latency to 2,048 */
-    int capacity WSH_EP_FORMER(expert_capacity or pe_capacity); /* the one of these two that mode has */
+    int capacity WSH_EP_FORMER("expert_capacity or pe_capacity"); /* the one of these two that mode has */
     int window;  /* high throughput: tokens of a part between hosts (0: 512) */
     int handles; /* calls whose routing is kept at a time (0: 2) */
     int blocks; /* of a kernel, one for each SM that a call takes (0: what fits, at most 24 or in low latency 128) */
@@ -172,19 +172,19 @@ typedef struct {
     const void *topk;      /* [T][K] experts, different ones, -1: none; NULL: the routing that `handle` has */
     const float *weights;  /* [T][K]; NULL: ones, or with topk NULL those that `handle` has */
     /* Those of version 1; as the members of by_expert or by_source, of which one is given. */
-    void *rows WSH_EP_FORMER(by_expert.rows or by_source.rows);
-    float *row_scales WSH_EP_FORMER(by_expert.row_scales or by_source.row_scales);
-    int32_t *counts WSH_EP_FORMER(by_expert.counts or by_source.counts);
-    int32_t *sources WSH_EP_FORMER(by_expert.sources or by_source.sources);
-    void *row_topk WSH_EP_FORMER(by_source.row_topk);
-    float *row_weights WSH_EP_FORMER(by_source.row_weights);
+    void *rows WSH_EP_FORMER("by_expert.rows or by_source.rows");
+    float *row_scales WSH_EP_FORMER("by_expert.row_scales or by_source.row_scales");
+    int32_t *counts WSH_EP_FORMER("by_expert.counts or by_source.counts");
+    int32_t *sources WSH_EP_FORMER("by_expert.sources or by_source.sources");
+    void *row_topk WSH_EP_FORMER("by_source.row_topk");
+    float *row_weights WSH_EP_FORMER("by_source.row_weights");
     void *stream; /* cudaStream_t, with config.device */
-    int64_t *ranges WSH_EP_FORMER(by_expert.ranges);
-    int32_t *row_sources WSH_EP_FORMER(by_expert.row_sources or by_source.row_sources);
-    int32_t *totals WSH_EP_FORMER(by_expert.totals);
-    int64_t scales_row_step WSH_EP_FORMER(by_expert.scales_row_step);
-    int64_t scales_column_step WSH_EP_FORMER(by_expert.scales_column_step);
-    int scales_packed WSH_EP_FORMER(by_expert.scales_packed);
+    int64_t *ranges WSH_EP_FORMER("by_expert.ranges");
+    int32_t *row_sources WSH_EP_FORMER("by_expert.row_sources or by_source.row_sources");
+    int32_t *totals WSH_EP_FORMER("by_expert.totals");
+    int64_t scales_row_step WSH_EP_FORMER("by_expert.scales_row_step");
+    int64_t scales_column_step WSH_EP_FORMER("by_expert.scales_column_step");
+    int scales_packed WSH_EP_FORMER("by_expert.scales_packed");
     int64_t *waits; /* [n], of one host: ns waited until each source was in the call are added. Or NULL */
     int64_t unused[6];
     shmemx_ep_rows_by_expert_t by_expert; /* out, low latency */

@@ -177,8 +177,8 @@ WSH_ENV(node_emulated, INT, "SHMEM_NODE_EMULATED", "-1", "",
 WSH_ENV(on_pe_failure, ENUM(abort|continue), "SHMEM_ON_PE_FAILURE", "abort", "",
         "what the failure of a PE means for the others: abort (the job ends) or continue (they go on)")
 WSH_ENV(failure_lease, SECONDS, "SHMEM_FAILURE_LEASE", "5", "",
-        "where PEs go on without one that has failed: seconds (at least 0.5) without word of the job's root after which "
-        "a PE ends; after twice as many without word of a PE the root takes it for failed")
+        "where PEs go on without one that has failed: seconds (at least 0.5) without word of the job's root after "
+        "which a PE ends; after twice as many without word of a PE the root takes it for failed")
 WSH_ENV(oshrun_file, STR, "SHMEM_OSHRUN_FILE", "", "",
         "internal: file through which the PEs of oshrun tell each other their addresses")
 WSH_ENV(oshrun_pid, INT, "SHMEM_OSHRUN_PID", "-1", "", "internal: process id of the oshrun that started this PE")

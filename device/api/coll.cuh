@@ -90,9 +90,9 @@ WSH_ALL(WSH_EVERY_SCOPE, alltoallmem, alltoallsmem, fcollectmem, collectmem, bro
 /*
  * As shmemx_alltoallvmem and shmemx_alltoallvmem_packed_nelems (shmem/request.h), by all threads of a block, or _grid:
  * of all blocks of a kernel, whose grid has one dimension; the kernel's end, or a barrier of its grid, completes that,
- * and comes before the next call. Members may differ in their number of blocks, and some call _block. Counts, offsets and
- * need lie in memory that the GPU reads and writes. Where dest is too small _packed_nelems_block returns 1; after _grid
- * *need > dest_max says so.
+ * and comes before the next call. Members may differ in their number of blocks, and some call _block. Counts, offsets
+ * and need lie in memory that the GPU reads and writes. Where dest is too small _packed_nelems_block returns 1; after
+ * _grid *need > dest_max says so.
  */
 #define WSH_ALLTOALLV(TAG, TYPE, SIZE, SUFFIX, CORE)                                                         \
     WSH_ONLY int shmemx_##TAG##SUFFIX(shmem_team_t team, TYPE *dest, const size_t *dest_counts,              \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What low latency with far peers runs on, on a GPU, beside low.cuh. A poll of a counter may read a word of the host: so
- * one warp watches all of them, and says in the GPU's memory, to which others look, how far each has come. Waiting, it
- * also executes what other hosts have for this GPU. What is put is counted as it is stored: the warp that stores the
+ * What low latency with far peers runs on, on a GPU, beside low.cuh. A poll of a counter may read a word of the host:
+ * so one warp watches all of them, and says in the GPU's memory, to which others look, how far each has come. Waiting,
+ * it also executes what other hosts have for this GPU. What is put is counted as it is stored: the warp that stores the
  * last of it puts it, and no warp waits for others.
  */
 #ifndef WSH_EP_DEVICE_LOW_FAR_CUH
@@ -11,7 +11,7 @@
 #include "ep/device/low.cuh"
 
 #ifndef EP_WATCH_POLLS
-#define EP_WATCH_POLLS 32 /* in which what has come is told at once; then lanes wait for all of theirs, and leave together */
+#define EP_WATCH_POLLS 32 /* in which what has come is told at once; then lanes wait for all of theirs */
 #endif
 
 EP_STEP int ep_groups(const struct ep_run *run)
@@ -146,7 +146,7 @@ EP_STEP void ep_low_watch(const struct ep_run *run, int phase, int first, int of
         ep_low_watch_all(run, watch);
 }
 
-/* By any lane; what was stored before is seen after ep_acquire. Counter `first` + i, as the worker that watches says. */
+/* By any lane; what was stored before is seen after ep_acquire. Counter `first` + i, as the watching worker says. */
 EP_STEP void ep_await_one(const struct ep_run *run, int phase, int first, int i, uint64_t value)
 {
     const uint64_t *seen = ep_low_seen(run, first + i);

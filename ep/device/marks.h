@@ -7,6 +7,7 @@
 #ifndef WSH_EP_DEVICE_MARKS_H
 #define WSH_EP_DEVICE_MARKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Marks 0 to 7 are of a dispatch, the others of a combine; 0 and 8 begin a call, and no time of another is 0. */

@@ -3,6 +3,8 @@
 #ifndef WSH_EP_HOST_PULL_H
 #define WSH_EP_HOST_PULL_H
 
+#include "ep/steps/ready.h"
+
 /* What is known of a chunk's tokens: it is read where it lies. */
 struct ep_chunk_entries {
     char *metas;

@@ -8,13 +8,6 @@
 
 #include "ep/steps/ready.h"
 
-/* Some tokens of PE `pe` that follow each other. */
-struct ep_chunk {
-    int pe, token, n;
-    char *metas; /* of all of its tokens */
-    int first;   /* where its rows begin here */
-};
-
 #ifdef WSH_EP_DEVICE_RUN_CUH
 #include "ep/device/pull.cuh"
 #else

@@ -128,4 +128,11 @@ EP_STEP struct ep_item ep_item_of(const struct ep_items *items, int number)
     return item;
 }
 
+/* Some tokens of PE `pe` that follow each other. */
+struct ep_chunk {
+    int pe, token, n;
+    char *metas; /* of all of its tokens */
+    int first;   /* where its rows begin here */
+};
+
 #endif

@@ -9,7 +9,7 @@
 
 #include "bootstrap/uid/world.h"
 
-/* A connection is about to be closed. False: that of no member, or whose failure ends the world (wsh_uid_world_lose). */
+/* A connection is about to be closed. False: of no member, or whose failure ends the world (wsh_uid_world_lose). */
 bool wsh_uid_world_survives(struct wsh_uid_world *world, struct wsh_uid_conn *conn);
 /* Takes a complete message of one of these kinds; false: it is another. */
 bool wsh_uid_world_survive_take(struct wsh_uid_world *world, struct wsh_uid_conn *conn);

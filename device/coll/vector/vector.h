@@ -3,6 +3,8 @@
 #ifndef WSH_DEVICE_VECTOR_H
 #define WSH_DEVICE_VECTOR_H
 
+#include <stddef.h>
+
 /* Counts and offsets are arrays by member, in elements of `width` bytes, in memory that the GPU reads and writes. */
 struct wsh_dev_vector {
     char *dest;
