@@ -23,7 +23,7 @@ static int order_of(const struct ref_job *job, enum ref_mode mode, int at, int f
 {
     int s = job->pes / job->hosts;
 
-    return mode == REF_LOW_LATENCY && !job->steps && at / s == from / s ? from - job->pes : from;
+    return mode == REF_LOW_LATENCY && at / s == from / s ? from - job->pes : from;
 }
 
 static int by_row(const void *left, const void *right)
@@ -141,18 +141,9 @@ static void check_received(const struct ref_job *job)
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
-static void check_both_orders(const struct ref_job *job)
-{
-    struct ref_job steps = *job;
-
-    steps.steps = true;
-    check_received(job);
-    check_received(&steps);
-}
-
 static void dispatch_is_the_sorted_list(void)
 {
-    ref_each_job(check_both_orders);
+    ref_each_job(check_received);
 }
 
 /* Distinct PEs or hosts of each token as a set of bits. */
@@ -254,7 +245,7 @@ static uint16_t combined(struct column *column)
     int s = column->job->pes / column->job->hosts;
     float total = 0;
 
-    if (column->mode == REF_LOW_LATENCY && !column->job->steps && !column->job->exact)
+    if (column->mode == REF_LOW_LATENCY && !column->job->exact)
         return reduced(column);
     for (int k = 0; k < column->n; k++) {
         int pe = ref_expert_pe(column->job, column->topk[k]);
@@ -302,16 +293,15 @@ static int wrong_columns(const struct ref_job *job, enum ref_mode mode, enum ref
 
 static void check_combined(const struct ref_job *job)
 {
-    struct ref_job kinds[3] = {*job, *job, *job};
+    struct ref_job kinds[2] = {*job, *job};
     int wrong = 0;
 
     kinds[1].exact = true;
-    kinds[2].steps = true;
     for (int pe = 0; pe < job->pes; pe++)
         for (int token = 0; token < ref_table.tokens[pe]; token++)
-            for (int i = 0; i < 3 * REF_MODES * REF_ROUTES; i++)
-                wrong += wrong_columns(&kinds[i % 3], (enum ref_mode)(i / 3 % REF_MODES),
-                                       (enum ref_route)(i / 3 / REF_MODES), pe, token);
+            for (int i = 0; i < 2 * REF_MODES * REF_ROUTES; i++)
+                wrong += wrong_columns(&kinds[i % 2], (enum ref_mode)(i / 2 % REF_MODES),
+                                       (enum ref_route)(i / 2 / REF_MODES), pe, token);
     CU_ASSERT_EQUAL(wrong, 0);
 }
 

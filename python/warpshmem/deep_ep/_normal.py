@@ -48,6 +48,8 @@ class Begun(NamedTuple):
 
 def rounded(counts: List[int], alignment: int) -> List[int]:
     """Return counts, each the next multiple of `alignment`."""
+    if alignment == 1:
+        return list(counts)
     return [(count + alignment - 1) // alignment * alignment for count in counts]
 
 

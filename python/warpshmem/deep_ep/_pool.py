@@ -153,7 +153,7 @@ class Pool:
             common = 1
         local = len(per_expert) // n
         at = begin + n + me * local
-        experts = [sum(numbers[at + i] for numbers in told) for i in range(local)]
+        experts = list(map(sum, zip(*[numbers[at : at + local] for numbers in told])))
         return Plan(entry, (common & -common).bit_length() - 1, sent, experts, topk)
 
     @staticmethod
