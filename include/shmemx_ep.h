@@ -21,8 +21,14 @@ extern "C" {
 
 typedef struct shmemx_ep *shmemx_ep_t;
 
-/* Marks members that go after one release (CHANGELOG.md): they work as before. */
-#ifndef WSH_EP_FORMER
+/*
+ * Marks members that go after one release (CHANGELOG.md): they work as before. clang's C++ would warn of each copy of a
+ * struct that has such.
+ */
+#ifdef WSH_EP_FORMER
+#elif defined __clang__ && defined __cplusplus
+#define WSH_EP_FORMER(instead)
+#else
 #define WSH_EP_FORMER(instead) __attribute__((deprecated("set " instead)))
 #endif
 
@@ -79,6 +85,12 @@ typedef struct {
 } shmemx_ep_config_t;
 
 #define SHMEMX_EP_CONFIG_VERSION 1u
+#ifndef __cplusplus
+#define SHMEMX_EP_CONFIG_INITIALIZER        \
+    {                                       \
+        .version = SHMEMX_EP_CONFIG_VERSION \
+    }
+#else
 #define SHMEMX_EP_CONFIG_INITIALIZER                                                       \
     {                                                                                      \
         SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
@@ -86,6 +98,7 @@ typedef struct {
             0                                                                              \
         }                                                                                  \
     }
+#endif
 
 /* Bytes that a PE takes. */
 typedef struct {
