@@ -3,7 +3,9 @@
 #ifndef WSH_DEVICE_VECTOR_H
 #define WSH_DEVICE_VECTOR_H
 
+#ifndef __CUDACC_RTC__ /* which has its own */
 #include <stddef.h>
+#endif
 
 /* Counts and offsets are arrays by member, in elements of `width` bytes, in memory that the GPU reads and writes. */
 struct wsh_dev_vector {
