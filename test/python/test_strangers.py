@@ -134,10 +134,10 @@ unix.settimeout(0.01)
 listener.settimeout(0.01)
 while True:
     for each in (unix, listener):
-        try: connection = each.accept()[0]
+        try:
+            with each.accept()[0] as connection:
+                connection.sendall(b"wshstore" + struct.pack("!H", 128) + b"x" * 128)
         except OSError: continue
-        connection.sendall(b"wshstore" + struct.pack("!H", 128) + b"x" * 128)
-        connection.close()
 """
 
 
