@@ -5,10 +5,10 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/process/signals.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -247,17 +247,16 @@ static void *watch(void *arg)
 
 int wsh_pmi_talk_watch(struct wsh_pmi_talk *talk)
 {
-    sigset_t all, before;
+    sigset_t before;
     int rc;
 
     talk->stop = eventfd(0, EFD_CLOEXEC);
     if (talk->stop < 0) {
         rc = -errno;
     } else {
-        sigfillset(&all); /* signals are for the program's threads */
-        pthread_sigmask(SIG_SETMASK, &all, &before);
+        wsh_signals_block(&before); /* signals are for the program's threads */
         rc = -pthread_create(&talk->watcher, NULL, watch, talk);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        wsh_signals_restore(&before);
         if (rc)
             close(talk->stop);
     }

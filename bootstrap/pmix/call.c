@@ -4,9 +4,9 @@
 #include "bootstrap/pmix/call.h"
 
 #include "base/log.h"
+#include "base/process/signals.h"
 
 #include <errno.h>
-#include <signal.h>
 
 static void cond_open(pthread_cond_t *cond)
 {
@@ -112,16 +112,15 @@ static void *watch_run(void *arg)
 /* Without the thread there is no report, and nothing else is missing. */
 void wsh_pmix_watch_begin(struct wsh_pmix_watch *watch, double hang)
 {
-    sigset_t all, old;
+    sigset_t before;
 
     *watch = (struct wsh_pmix_watch){.mutex = PTHREAD_MUTEX_INITIALIZER, .hang = hang};
     if (hang <= 0)
         return;
     cond_open(&watch->changed);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    wsh_signals_block(&before);
     watch->runs = !pthread_create(&watch->thread, NULL, watch_run, watch);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    wsh_signals_restore(&before);
 }
 
 void wsh_pmix_watch_end(struct wsh_pmix_watch *watch)

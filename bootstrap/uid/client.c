@@ -9,9 +9,9 @@
 #include "bootstrap/uid/survive/news.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/process/signals.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -189,16 +189,15 @@ static void *watcher_run(void *arg)
     return NULL;
 }
 
-/* With all signals blocked, so that the program's handlers run in its own threads. */
+/* The program's handlers run in its own threads. */
 static int start_watcher(struct wsh_uid_client *client)
 {
-    sigset_t all, old;
+    sigset_t before;
     int err;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    wsh_signals_block(&before);
     err = pthread_create(&client->watcher, NULL, watcher_run, client);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    wsh_signals_restore(&before);
     if (err)
         wsh_error("no thread for the bootstrap: %s; raise the limit of processes (ulimit -u)",
                   wsh_strerror(err));

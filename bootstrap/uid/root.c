@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/process/machine.h"
+#include "base/process/signals.h"
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -217,13 +217,12 @@ static void *root_run(void *arg)
 static int start_thread(struct wsh_uid_root *root)
 {
     pthread_t thread;
-    sigset_t all, old;
+    sigset_t before;
     int err;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    wsh_signals_block(&before);
     err = pthread_create(&thread, NULL, root_run, root);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    wsh_signals_restore(&before);
     if (err) {
         wsh_error("no thread for the root of a unique id: %s; raise the limit of processes (ulimit -u)",
                   wsh_strerror(err));

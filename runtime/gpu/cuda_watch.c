@@ -10,13 +10,13 @@
 #include "base/cuda/call.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/process/signals.h"
 #include "runtime/device_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/gpu/host.h"
 #include "runtime/wait/wait.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,16 +112,15 @@ static void *watch_run(void *arg)
     return NULL;
 }
 
-/* With all signals blocked, so that the program's handlers run in its own threads. */
+/* The program's handlers run in its own threads. */
 static int watch_start(struct wsh_cuda_watch *watch)
 {
-    sigset_t all, old;
+    sigset_t before;
     int err;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    wsh_signals_block(&before);
     err = pthread_create(&watch->thread, NULL, watch_run, watch);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    wsh_signals_restore(&before);
     if (!err)
         pthread_setname_np(watch->thread, "shmem-watch");
     return -err;

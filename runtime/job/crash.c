@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -30,6 +31,9 @@
 #define PRINT_SECONDS 40
 #define GDB_SECONDS 60
 #define DEPTH 64
+#ifndef sigev_notify_thread_id /* glibc's header has the field alone */
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
 
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define N_SIGNALS (sizeof crash_signals / sizeof crash_signals[0])
@@ -39,6 +43,8 @@ static struct {
     int how;             /* a number of enum wsh_env_backtrace */
     pid_t pid;
     pid_t thread; /* is at it; others wait for the end of the process. Relaxed: one exchange decides */
+    const ucontext_t *at; /* of the crash, while the unwinder is at it */
+    int sig;
     bool open;
 } crash;
 
@@ -60,42 +66,50 @@ static void code_of(const ucontext_t *uc, void **pc, void **caller)
 }
 
 /*
- * The instruction and its callers. Where the program has jumped to no code, the unwinder finds no more, and the
- * caller's address is what the call has left.
+ * The instruction, and where the program has jumped to no code the caller's address, which is what the call has left.
+ * The stack may be what is damaged: the kernel reads the word.
  */
+static int stack_top(const ucontext_t *uc, void **pc)
+{
+    code_of(uc, &pc[0], &pc[1]);
+#ifdef __x86_64__
+    void *caller = NULL;
+    const struct iovec word = {&caller, sizeof caller}, top = {pc[1], sizeof caller};
+
+    if (process_vm_readv(crash.pid, &word, 1, &top, 1, 0) != (ssize_t)sizeof caller)
+        return 1;
+    pc[1] = caller; /* the innermost word of the stack */
+#endif
+    return 2;
+}
+
+/* The instruction and its callers. */
 static int stack_unwind(const ucontext_t *uc, void **pc)
 {
-    void *at, *caller, *all[DEPTH];
-    int n = 0, from = 0;
+    void *all[DEPTH];
+    int n = 0, from = 0, top = stack_top(uc, pc);
 
-    code_of(uc, &at, &caller);
 #ifdef __GLIBC__
     n = backtrace(all, DEPTH);
 #endif
-    while (from < n && all[from] != at)
+    while (from < n && all[from] != pc[0])
         from++;
-    pc[0] = at;
-    if (from + 1 >= n) {
-#ifdef __x86_64__
-        caller = caller ? *(void **)caller : NULL; /* the innermost word of the stack */
-#endif
-        pc[1] = caller;
-        return 2;
-    }
+    if (from + 1 >= n)
+        return top;
     for (int i = 0; from + i < n && i < DEPTH; i++)
         pc[i] = all[from + i];
     return n - from;
 }
 
-/* A second fault, or a lock that is held for ever, ends the process as the first fault would have. */
+/* A second fault, or a lock that is held for ever, comes as the signal of the first, to this thread. */
 static void watch(int sig, int seconds)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sig};
     const struct itimerspec once = {.it_value.tv_sec = seconds};
     static int timer = -1;
     sigset_t set;
 
-    signal(sig, SIG_DFL);
+    event.sigev_notify_thread_id = crash.thread;
     sigemptyset(&set);
     sigaddset(&set, sig);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
@@ -141,24 +155,44 @@ static void gdb_print(void)
         wsh_log_signal_safe("SHMEM_BACKTRACE=gdb: gdb cannot be started; install it, or use execinfo");
 }
 
-static void crash_tell(int sig, const siginfo_t *info, const ucontext_t *uc)
+/* What comes from now on ends the process. */
+static void crash_tell(void *const *pc, int n)
+{
+    crash.at = NULL;
+    signal(crash.sig, SIG_DFL);
+    wsh_crash_locate(&note, pc, n);
+    if (!*crash.path || !wsh_crash_write(crash.path, &note)) {
+        watch(crash.sig, PRINT_SECONDS);
+        note_print(crash.sig);
+    }
+    if (crash.how == WSH_BACKTRACE_GDB) {
+        watch(crash.sig, GDB_SECONDS);
+        gdb_print();
+    }
+}
+
+static void crash_first(int sig, const siginfo_t *info, const ucontext_t *uc)
 {
     static void *pc[DEPTH];
 
-    watch(sig, UNWIND_SECONDS);
     note.version = WSH_CRASH_VERSION;
-    note.sig = sig;
+    note.sig = crash.sig = sig;
     note.has_address = (sig == SIGSEGV || sig == SIGBUS) && info->si_code > 0 && info->si_code != SI_KERNEL;
     note.address = note.has_address ? (uintptr_t)info->si_addr : 0;
-    wsh_crash_locate(&note, pc, stack_unwind(uc, pc));
-    if (!*crash.path || !wsh_crash_write(crash.path, &note)) {
-        watch(sig, PRINT_SECONDS);
-        note_print(sig);
-    }
-    if (crash.how == WSH_BACKTRACE_GDB) {
-        watch(sig, GDB_SECONDS);
-        gdb_print();
-    }
+    crash.at = uc;
+    watch(sig, UNWIND_SECONDS);
+    crash_tell(pc, stack_unwind(uc, pc));
+}
+
+/* The unwinder has met a stack that is damaged, or a lock that the thread itself holds: where it was is known at least. */
+static void crash_again(void)
+{
+    void *pc[2];
+
+    if (crash.at)
+        crash_tell(pc, stack_top(crash.at, pc));
+    signal(crash.sig, SIG_DFL);
+    syscall(SYS_tgkill, getpid(), crash.thread, crash.sig);
 }
 
 /* On return a fault happens again, now with the default action; a signal that was sent is sent again. */
@@ -170,9 +204,11 @@ static void on_crash(int sig, siginfo_t *info, void *context)
         signal(sig, SIG_DFL);
     else if (__atomic_compare_exchange_n(&crash.thread, &none, thread, false, __ATOMIC_RELAXED,
                                          __ATOMIC_RELAXED))
-        crash_tell(sig, info, context);
+        crash_first(sig, info, context);
+    else if (none == thread)
+        crash_again();
     else
-        while (none != thread)
+        for (;;)
             poll(NULL, 0, -1);
     signal(sig, SIG_DFL); /* in this handler something else has gone wrong */
     if (info->si_code <= 0)

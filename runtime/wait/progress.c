@@ -9,12 +9,12 @@
 #include "base/cuda/call.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/process/signals.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/pin.h"
 #include "runtime/wait/wait.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #define THREADS_MAX 8
@@ -52,18 +52,17 @@ static int count_parts(const struct wsh_job *job)
     return n;
 }
 
-/* With all signals blocked, so that the program's handlers run in its own threads. */
+/* The program's handlers run in its own threads. */
 static int start_thread(struct wsh_progress *progress, int part)
 {
     struct server *server = &progress->server[progress->n];
-    sigset_t all, old;
+    sigset_t before;
     int err;
 
     *server = (struct server){.progress = progress, .part = part};
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    wsh_signals_block(&before);
     err = pthread_create(&server->thread, NULL, server_run, server);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    wsh_signals_restore(&before);
     if (err)
         return -err;
     pthread_setname_np(server->thread, "shmem-progress");

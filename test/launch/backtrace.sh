@@ -38,6 +38,9 @@ crashed "an instruction that is none" 132 "^$pe in crash [(]$(at trap)[)], calle
 crashed "memory of a file that is too short" 135 "^$pe at address 0x[0-9a-f]+ in beyond [(]$(at beyond)[)]" beyond "$oshrun" -n 2
 crashed "a stack that is too deep" 139 "^$pe at address 0x[0-9a-f]+ in deep [(]crasher[^)]*[)]" deep "$oshrun" -n 2
 crashed "a call of no code" 139 "^$pe at address 0x0 in code of no file, called by jump [(]$(at jump)[)]" jump "$oshrun" -n 2
+crashed "a call of what is no address, which the unwinder reads" 139 "^$pe at address 0x10 in code of no file, called by jump [(]$(at jump)[)]" wild "$oshrun" -n 2
+crashed "… by a PE that prints itself" 139 "^warpshmem: PE 0 .*: crashed by SIGSEGV at address 0x10 in code of no file, called by jump" wild env
+crashed "a thread of the library" 139 "^$pe in " library env SHMEM_PROGRESS=thread SHMEM_TRANSPORTS=efa "$oshrun" -n 2
 crashed "another thread" 139 "^$pe at address 0x0 in store [(]$(at store)[)], called by other_thread" thread "$oshrun" -n 2
 crashed "a signal that was sent" 139 "^$pe in .*kill" sent "$oshrun" -n 2
 crashed "a PE that a script starts" 139 "^$pe at address 0x0 in store" store "$oshrun" -n 2 sh -c '"$@"; exit $?' sh

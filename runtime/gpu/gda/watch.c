@@ -7,12 +7,12 @@
 #include "base/atomic.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/process/signals.h"
 #include "runtime/gpu/gda/state.h"
 #include "runtime/wait/pin.h"
 #include "runtime/job/job.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,17 +61,16 @@ static void *watch_run(void *arg)
     return NULL;
 }
 
-/* With all signals blocked, so that the program's handlers run in its own threads. */
+/* The program's handlers run in its own threads. */
 int wsh_gda_watch_start(struct wsh_gda_host *gda)
 {
-    sigset_t all, old;
+    sigset_t before;
     int err;
 
     gda->reports = wsh_wait_asked();
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    wsh_signals_block(&before);
     err = pthread_create(&gda->id, NULL, watch_run, gda);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    wsh_signals_restore(&before);
     if (err) {
         wsh_error(
             "no thread that watches the queues of kernels: %s; raise the limit of processes (ulimit -u), or "

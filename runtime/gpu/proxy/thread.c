@@ -4,6 +4,7 @@
 #include "base/cuda/call.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/process/signals.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/pin.h"
 #include "runtime/gpu/proxy/exec.h"
@@ -11,7 +12,6 @@
 
 #include <shmem.h>
 
-#include <signal.h>
 #include <stdio.h>
 
 /* SIGUSR1 asks for it. */
@@ -104,17 +104,16 @@ static void *thread_serve(void *arg)
     return NULL;
 }
 
-/* With all signals blocked, so that the program's handlers run in its own threads. */
+/* The program's handlers run in its own threads. */
 static int thread_create(struct wsh_proxy_thread *thread)
 {
-    sigset_t all, old;
+    sigset_t before;
     char name[16], what[32];
     int err;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    wsh_signals_block(&before);
     err = pthread_create(&thread->id, NULL, thread_serve, thread);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    wsh_signals_restore(&before);
     if (err) {
         wsh_error(
             "no proxy thread %u: %s; raise the limit of processes (ulimit -u), set SHMEM_PROXY_THREADS to "

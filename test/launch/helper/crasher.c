@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A PE that crashes in the way its argument names; test/launch/backtrace.sh says what is to be read of it. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <pthread.h>
 #include <shmem.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static volatile int *nowhere;
@@ -77,6 +79,25 @@ static int in_thread(void)
     return pthread_join(thread, NULL);
 }
 
+/* Like a fault in a thread that the library has started. */
+static int library(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    char path[280], name[16] = "";
+
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        FILE *file;
+
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        file = *task->d_name == '.' ? NULL : fopen(path, "r");
+        if (file && fgets(name, sizeof name, file) && !strncmp(name, "shmem-", 6))
+            syscall(SYS_tgkill, getpid(), atoi(task->d_name), SIGSEGV);
+        if (file)
+            fclose(file);
+    }
+    return sleep(2) != 0;
+}
+
 static void on_fault(int sig)
 {
     static const char said[] = "the program's own handler\n";
@@ -99,8 +120,11 @@ CALL static int crash(const char *how)
         return give_up() + 1;
     if (!strcmp(how, "deep"))
         return deep(1) + 1;
-    if (!strcmp(how, "jump"))
+    no_code = strcmp(how, "wild") ? NULL : (void (*)(void))16;
+    if (!strcmp(how, "jump") || !strcmp(how, "wild"))
         return jump() + 1;
+    if (!strcmp(how, "library"))
+        return library() + 1;
     if (!strcmp(how, "beyond"))
         return beyond() + 1;
     if (!strcmp(how, "trap"))
