@@ -7,5 +7,5 @@ AS_CASE([$with_libfabric], [''|yes], [],
         [export PKG_CONFIG_PATH="$with_libfabric/lib/pkgconfig:$with_libfabric/lib64/pkgconfig:$PKG_CONFIG_PATH"])
 PKG_CHECK_MODULES([LIBFABRIC], [libfabric >= 1.17], [],
                   [AC_MSG_ERROR([libfabric 1.17 or newer is needed; on Debian and Ubuntu: apt install libfabric-dev])])
-LIBFABRIC_VERSION=`$PKG_CONFIG --modversion libfabric`
+AC_SUBST([LIBFABRIC_VERSION], [`$PKG_CONFIG --modversion libfabric`])
 AC_SUBST([LIBFABRIC_LIBDIR], [`$PKG_CONFIG --variable=libdir libfabric`])
