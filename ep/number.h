@@ -156,6 +156,18 @@ WSH_EP_FN uint8_t wsh_ep_to_ue8m0(float scale)
     return (uint8_t)(wsh_ep_bits(scale) >> 23);
 }
 
+/* Element i of a row's scales as a caller has them: the scale of a column, or four of them as bytes. */
+WSH_EP_FN uint32_t wsh_ep_scale_word(const float *scales, int i, int packed)
+{
+    uint32_t word = 0;
+
+    if (!packed)
+        return wsh_ep_bits(scales[i]);
+    for (int at = 0; at < 4; at++)
+        word |= (uint32_t)wsh_ep_to_ue8m0(scales[4 * i + at]) << 8 * at;
+    return word;
+}
+
 WSH_EP_FN float wsh_ep_from_ue8m0(uint8_t exponent)
 {
     if (exponent == 0)

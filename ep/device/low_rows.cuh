@@ -101,6 +101,33 @@ EP_STEP void ep_copy_to_each(const struct ep_run *run, const void *from, int byt
                   scales && k < n ? (uint64_t)scales_to(run, arg, k) : 0);
 }
 
+/* A lane's element of a row's scales to all that have an address, one column of the caller's after the other. */
+EP_LOOP void ep_step_lanes(const float *scales, int first, int n, int packed, int64_t step, uint64_t mine)
+{
+    unsigned has = __ballot_sync(EP_ALL_LANES, mine != 0);
+
+#pragma unroll 1
+    for (int at = (int)ep_lane(); at - (int)ep_lane() < n; at += EP_LANES) {
+        uint32_t word = at < n ? wsh_ep_scale_word(scales, first + at, packed) : 0;
+
+#pragma unroll 1
+        for (unsigned left = has; left; left &= left - 1) {
+            uint32_t *to = (uint32_t *)__shfl_sync(EP_ALL_LANES, mine, __ffs((int)left) - 1);
+
+            if (at < n)
+                to[(first + at) * step] = word;
+        }
+    }
+}
+
+EP_STEP void ep_step_to_each(const struct ep_run *run, const float *scales, int first, int n, int packed, int64_t step,
+                             int choices, ep_to_fn *to, const void *arg)
+{
+    int k = (int)ep_lane();
+
+    ep_step_lanes(scales, first, n, packed, step, k < choices ? (uint64_t)to(run, arg, k) : 0);
+}
+
 /* 512 columns of BF16 by a warp, 16 of them a lane's: a quarter of the warp has a scale, which its lanes return. */
 EP_STEP float ep_low_code(uint4 *codes, uint4 low, uint4 high, enum wsh_ep_scale kind)
 {

@@ -124,3 +124,14 @@ void ep_copy_to_each(const struct ep_run *run, const void *from, int bytes, cons
     if (scales)
         ep_scatter(run, scales, (size_t)n_scales * sizeof *scales, n, scales_to, arg);
 }
+
+void ep_step_to_each(const struct ep_run *run, const float *scales, int first, int n, int packed,
+                     int64_t step, int choices, ep_to_fn *to, const void *arg)
+{
+    for (int k = 0; k < choices; k++) {
+        uint32_t *dest = to(run, arg, k);
+
+        for (int i = first; dest && i < first + n; i++)
+            dest[i * step] = wsh_ep_scale_word(scales, i, packed);
+    }
+}

@@ -112,6 +112,9 @@ void ep_quantize_to_each(const struct ep_run *run, const uint16_t *x, int column
 /* A row's bytes to each `to` that is not NULL, and `scales`, unless NULL, to each `scales_to`. */
 void ep_copy_to_each(const struct ep_run *run, const void *from, int bytes, const float *scales, int n_scales,
                      int n, ep_to_fn *to, ep_to_fn *scales_to, const void *arg);
+/* Elements `first` to `first` + n - 1 of a row's scales, each `step` words after the one before, to each `to`. */
+void ep_step_to_each(const struct ep_run *run, const float *scales, int first, int n, int packed,
+                     int64_t step, int choices, ep_to_fn *to, const void *arg);
 void ep_low_add(const struct ep_run *run, void *out, int first, int columns, int n, ep_term_fn *term,
                 const void *arg);
 void ep_sum_grouped(const struct ep_run *run, void *out, int first, int columns, int n, ep_term_fn *term,

@@ -69,18 +69,6 @@ EP_STEP int ep_low_bytes_unit(const struct ep_run *run)
 #define ep_low_bytes(columns, unit) ((columns) / EP_GROUP * (unit))
 #endif
 
-/* Element i of a row's scales as the caller's are: the scale of a column, or four of them as exponents. */
-EP_STEP uint32_t ep_low_scale_word(const float *scales, int i, int packed)
-{
-    uint32_t word = 0;
-
-    if (!packed)
-        return wsh_ep_bits(scales[i]);
-    for (int at = 0; at < 4; at++)
-        word |= (uint32_t)wsh_ep_to_ue8m0(scales[4 * i + at]) << 8 * at;
-    return word;
-}
-
 /* The slot that source `from` has for a row at the owner of `arena`. */
 EP_STEP char *ep_low_slot(const struct ep_run *run, char *arena, int parity, int from, int slot)
 {

@@ -201,6 +201,8 @@ struct ep_low_come {
     const char *row;
     int source, slot, piece;
     char *base, *scales; /* of the caller's rows and scales, from the piece on */
+    int64_t step;        /* from a row's scales to the next one's, where these are not contiguous */
+    int elements;        /* of an expert's scales there, for each row */
 };
 
 /* The flags that say that a piece is there: its own, and that of the meta. */
@@ -213,17 +215,26 @@ EP_STEP const uint64_t *ep_low_come_flag(const struct ep_run *run, const void *a
                        i ? come->piece : run->shape.pieces);
 }
 
-/* The row, among all of the caller's, for choice k; -1: not of this PE; EP_LOW_BEYOND the capacity. */
-EP_STEP int64_t ep_low_row(const struct ep_run *run, const struct ep_low_come *come, int k)
+/* The row of local expert *kind for choice k; -1: not of this PE; EP_LOW_BEYOND the capacity. */
+EP_STEP int ep_low_place(const struct ep_run *run, const struct ep_low_come *come, int k, int *kind)
 {
     const struct ep_shape *shape = &run->shape;
-    int at = come->meta->entry[k].at, kind = at >> EP_LOW_SHIFT, row;
+    int at = come->meta->entry[k].at, row;
 
+    *kind = at >> EP_LOW_SHIFT;
     if (at < 0)
         return -1;
-    ep_low_check(run, come->call, come->source, kind >= shape->mine);
-    row = come->numbers->first[come->source * shape->mine + kind] + (at & (EP_LOW_TOKENS - 1));
-    return row < shape->capacity ? (int64_t)kind * shape->capacity + row : EP_LOW_BEYOND;
+    ep_low_check(run, come->call, come->source, *kind >= shape->mine);
+    row = come->numbers->first[come->source * shape->mine + *kind] + (at & (EP_LOW_TOKENS - 1));
+    return row < shape->capacity ? row : EP_LOW_BEYOND;
+}
+
+/* The same among all rows of the caller's. */
+EP_STEP int64_t ep_low_row(const struct ep_run *run, const struct ep_low_come *come, int k)
+{
+    int kind, row = ep_low_place(run, come, k, &kind);
+
+    return row < 0 ? row : (int64_t)kind * run->shape.capacity + row;
 }
 
 EP_STEP void *ep_low_row_address(const struct ep_run *run, const void *arg, int k)
@@ -242,23 +253,26 @@ EP_STEP void *ep_low_scales_address(const struct ep_run *run, const void *arg, i
     return row < 0 ? NULL : come->scales + (size_t)row * run->shape.scales;
 }
 
-/* All scales of a row by the steps that the caller gives. */
-EP_STEP void ep_low_step_scales(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
-                                const struct ep_low_come *come)
+EP_STEP void *ep_low_stepped_address(const struct ep_run *run, const void *arg, int k)
 {
-    const struct ep_shape *shape = &run->shape;
-    const float *scales = (const float *)(come->row - ep_low_scales(shape));
-    int elements = shape->hidden / EP_GROUP / (args->scales_packed ? 4 : 1);
+    const struct ep_low_come *come = (const struct ep_low_come *)arg;
+    int kind, row = ep_low_place(run, come, k, &kind);
 
-    EP_BY_LANES(run, i, elements * shape->topk)
-    {
-        int64_t row = ep_low_row(run, come, i / elements), kind = row / shape->capacity;
-        int64_t at = kind * shape->capacity * elements + row % shape->capacity * args->scales_row_step;
+    if (row < 0)
+        return NULL;
+    return come->scales + 4 * ((int64_t)kind * run->shape.capacity * come->elements + row * come->step);
+}
 
-        if (row >= 0)
-            ((uint32_t *)args->row_scales)[at + i % elements * args->scales_column_step] =
-                ep_low_scale_word(scales, i % elements, args->scales_packed);
-    }
+/* Scales of a row by the steps that the caller gives: elements from `first` on, each of one column or of four. */
+EP_STEP void ep_low_step_scales(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                                struct ep_low_come *come, int first, int n)
+{
+    come->scales = (char *)args->row_scales;
+    come->step = args->scales_row_step;
+    come->elements = run->shape.hidden / EP_GROUP / (args->scales_packed ? 4 : 1);
+    ep_step_to_each(run, (const float *)(come->row - ep_low_scales(&run->shape)), first, n,
+                    args->scales_packed, args->scales_column_step, run->shape.topk, ep_low_stepped_address,
+                    come);
 }
 
 /* With far peers: its number in the image that it came in, which direct is the slot's. */
@@ -353,11 +367,13 @@ EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatc
     ep_copy_to_each(run, come->row + ep_low_bytes((size_t)first, unit), ep_low_bytes(columns, unit),
                     scaled ? (const float *)(come->row - ep_low_scales(shape)) + first / EP_GROUP : NULL,
                     columns / EP_GROUP, shape->topk, ep_low_row_address, ep_low_scales_address, come);
+    if (args->scales_row_step && !args->scales_packed)
+        ep_low_step_scales(run, args, come, first / EP_GROUP, columns / EP_GROUP);
     if (come->piece == 0)
         ep_low_keep_row(run, args, come);
 }
 
-/* Scales of whole rows, where they are not contiguous: all pieces have to be there. */
+/* Packed scales of whole rows, since a word may be of two pieces: all have to be there. */
 EP_STEP const uint64_t *ep_low_all_flags(const struct ep_run *run, const void *arg, int i, int *near)
 {
     const struct ep_low_come *come = (const struct ep_low_come *)arg;
@@ -366,15 +382,15 @@ EP_STEP const uint64_t *ep_low_all_flags(const struct ep_run *run, const void *a
     return ep_low_flag(run, run->arena, come->call->parity, come->source, come->slot, i);
 }
 
-EP_STEP void ep_low_take_stepped(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
-                                 struct ep_low_come *come)
+EP_STEP void ep_low_take_packed(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                                struct ep_low_come *come)
 {
     if (ep_low_lost(run, come))
         return;
     for (int piece = 0; piece < come->piece && !ep_low_in_window(run, come->source); piece += EP_LANES)
         ep_flags_await(run, EP_PHASE_ROWS, ep_low_least(come->piece - piece, EP_LANES), ep_low_all_flags,
                        come, come->call->number);
-    ep_low_step_scales(run, args, come);
+    ep_low_step_scales(run, args, come, 0, run->shape.hidden / EP_GROUP / 4);
 }
 
 /* Rows of sources `from` to `end` - 1. The last workers begin: with few tokens the first ones are those that send. */
@@ -382,7 +398,7 @@ EP_STEP void ep_low_expand(const struct ep_run *run, const struct ep_low_call *c
                            const shmemx_ep_dispatch_t *args, int from, int end)
 {
     struct ep_low_numbers numbers = ep_low_numbers_of(run);
-    struct ep_low_come come = {call, &numbers, NULL, NULL, 0, 0, 0, NULL, NULL};
+    struct ep_low_come come = {call, &numbers, NULL, NULL, 0, 0, 0, NULL, NULL, 0, 0};
     int items = ep_low_items(&numbers, from, end);
 
     for (int i = ep_workers(run) - 1 - ep_worker(run); i < items; i += ep_workers(run)) {
@@ -392,8 +408,8 @@ EP_STEP void ep_low_expand(const struct ep_run *run, const struct ep_low_call *c
         columns = ep_low_columns(run, come.piece, numbers.each[come.source], &first);
         if (columns > 0)
             ep_low_take_piece(run, args, &come, first, columns);
-        if (args->scales_row_step && columns > 0 && first + columns == run->shape.hidden)
-            ep_low_take_stepped(run, args, &come);
+        if (args->scales_packed && columns > 0 && first + columns == run->shape.hidden)
+            ep_low_take_packed(run, args, &come);
     }
 }
 
