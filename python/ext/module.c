@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define INTERFACE 2 /* of what _quick.py calls; it takes no other */
+#define INTERFACE 3 /* of what _quick.py calls; it takes no other */
 
 /* The routines that start() is given, by name. */
 #define ROUTINES(of)                                                                                        \
@@ -93,7 +93,8 @@ PyMODINIT_FUNC PyInit__calls(void)
 
     if (!module)
         return NULL;
-    if (wsh_py_look_begin() || PyModule_AddFunctions(module, wsh_py_look_methods) ||
+    if (wsh_py_look_begin() || PyModule_AddFunctions(module, wsh_py_events_methods) ||
+        PyModule_AddFunctions(module, wsh_py_look_methods) ||
         PyModule_AddFunctions(module, wsh_py_rma_methods) ||
         PyModule_AddFunctions(module, wsh_py_rows_methods) ||
         PyModule_AddFunctions(module, wsh_py_wait_methods) || add_names(module)) {

@@ -125,7 +125,8 @@ bool wsh_py_is_symmetric(const struct wsh_py_array *seen);
 /* Find the word of a signal; false where array or index are not plain. */
 bool wsh_py_signal(PyObject *array, PyObject *index, struct wsh_py_array *seen, uint64_t **word);
 
-extern PyMethodDef wsh_py_look_methods[], wsh_py_rma_methods[], wsh_py_rows_methods[], wsh_py_wait_methods[];
+extern PyMethodDef wsh_py_events_methods[], wsh_py_look_methods[], wsh_py_rma_methods[],
+    wsh_py_rows_methods[], wsh_py_wait_methods[];
 PyObject *wsh_py_plan_type(void); /* a new reference */
 
 #endif

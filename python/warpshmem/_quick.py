@@ -20,7 +20,7 @@ from .errors import WarpshmemError
 
 NAME = "_calls"
 FILE = NAME + ".abi3.so"
-VERSION = 2  # of python/ext/module.c
+VERSION = 3  # of python/ext/module.c
 CHOICE = "WARPSHMEM_PYTHON_CALLS"
 _CURE = (
     "; install a wheel of warpshmem, or python3-dev and build again (%s=ctypes: no line)" % CHOICE
@@ -32,10 +32,13 @@ def _no(*_: Any) -> Any:
 
 
 put = put_nbi = get = get_nbi = put_signal = signal_wait = wait = test = _no
+stream_follow = event_mark = event_wait = _no
 ROUTINES = ("put", "put_nbi", "get", "get_nbi", "put_signal", "signal_wait", "wait", "test")
+ROUTINES += ("stream_follow", "event_mark", "event_wait")
 module: Any = None  # the extension, while it is used
 waits = False  # for numpy or torch, which the program has not imported yet
 exchanges = False  # this torch shows C its tensors, by DLPack
+driver = False  # the extension has been told of it, or need not
 _met: List[str] = []
 _said = False  # that there is no extension
 
@@ -142,6 +145,19 @@ def _torch(torch: Any) -> None:
         if module.look(probe) == (probe.data_ptr(), "int16", (2, 3), 0, 0):
             return
     raise _Missing("this torch shows its tensors otherwise")
+
+
+def meet_driver() -> None:
+    """Tell the extension about CUDA's driver, which the process has loaded by now."""
+    global driver
+    if driver or module is None:
+        return
+    driver = True
+    try:
+        found = ctypes.CDLL("libcuda.so.1")
+        module.driver(address(found.cuEventRecord), address(found.cuStreamWaitEvent))
+    except (OSError, AttributeError):  # torch does it
+        pass
 
 
 _MEETINGS: Dict[str, Callable[[Any], None]] = {"numpy": _numpy, "torch": _torch}

@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import os
 import sys
+import weakref
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 from unittest import mock
 
@@ -458,6 +459,80 @@ def test_events_by_plans(job: Job) -> None:
     assert all(told) and len(told) == 4 and len(plain) == len(made), told
     assert [one[1:] for one in calls] == [(ep.BOTH, 5)] * 2 + [(ep.BOTH, 7)] * 2, calls
     assert Stream.order == [(5, 7), (7, 5), (5, 7), (7, 5), (7, 5)], Stream.order
+
+
+class Event(Stream):
+    """An event that the driver knows by a number."""
+
+    made: List[Callable[[], Any]] = []  # references that do not keep them
+    by_torch = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made.append(weakref.ref(self))
+        self.cuda_event = len(self.made)
+
+    def record(self, stream: Stream) -> None:
+        """By torch."""
+        super().record(stream)
+        Event.by_torch += 1
+
+
+def mark(event: int, stream: int, right: bool = True) -> bool:
+    """As the driver records an event."""
+    Event.made[event - 1]().cuda_stream = stream
+    return right
+
+
+def wait(event: int, stream: int) -> bool:
+    """As the driver lets a stream wait."""
+    Stream.order.append((stream, Event.made[event - 1]().cuda_stream))
+    return True
+
+
+def test_events_that_are_used_again(job: Job) -> None:
+    """Asynchronous calls take the events of earlier ones, by the driver; one that the program has
+    kept is left alone, and what the driver refuses goes by torch."""
+    buffer, case = buffer_of(job, "quick"), case_of(job, seed=134)
+    if job.cuda or _quick.module is None:
+        raise Skipped("for machines without a GPU, with the extension module")
+    given = mine(job, case)
+    entry = pair(buffer, case, given, job, False, use_fp8=False)[0][2].entry
+    Event.made.clear()
+    Event.by_torch, refuses = 0, []  # type: int, List[bool]
+    driver = dict(
+        stream_follow=lambda event, one, two: not refuses and mark(event, one) and wait(event, two),
+        event_mark=lambda event, stream: not refuses and mark(event, stream),
+        event_wait=lambda event, stream: not refuses and wait(event, stream),
+    )
+    with fake_streams(entry) as (_, calls), mock.patch.object(
+        buffer, "comm_stream", Stream(5)
+    ), mock.patch.multiple(
+        torch.cuda, is_available=lambda: True, Event=Event, current_device=lambda: 0
+    ), mock.patch.multiple(_quick, **driver):
+        buffer._low.plans.clear()
+        pair(buffer, case, given, job, False, use_fp8=False)
+        for _ in range(2):
+            pair(buffer, case, given, job, "event", use_fp8=False)
+            Stream.order.clear()
+        made, by_torch = len(Event.made), Event.by_torch
+        for _ in range(3):
+            pair(buffer, case, given, job, "event", use_fp8=False)
+        assert Stream.order == [(5, 7), (7, 5)] * 6, Stream.order
+        assert (len(Event.made), Event.by_torch) == (made, by_torch) and made <= 3
+        got = buffer.low_latency_dispatch(
+            given.x, given.topk, case.tokens, case.n * case.local, use_fp8=False, async_finish=True
+        )
+        got[3].current_stream_wait()
+        kept = got[3].event.event
+        del got
+        pair(buffer, case, given, job, "event", use_fp8=False)
+        assert all(one is not kept for one, _ in entry.plans[False].spare)
+        Stream.order.clear()
+        refuses.append(True)
+        pair(buffer, case, given, job, "event", use_fp8=False)
+        assert Stream.order == [(5, 7), (7, 5)] * 2 and Event.by_torch >= by_torch + 4
+    buffer._low.plans.clear()
 
 
 def test_tensors_that_nobody_waited_for(job: Job) -> None:

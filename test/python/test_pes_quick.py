@@ -2,6 +2,7 @@
 """The extension module: plain calls go through it, all others do what they do by ctypes."""
 
 import contextlib
+import ctypes
 import gc
 import random
 import sys
@@ -99,6 +100,33 @@ def test_sees_what_python_sees(xp, dtype):
 
 class Sub(np.ndarray):
     """A class of the user's own, which may change anything."""
+
+
+def test_streams_wait_by_the_driver():
+    """By the addresses of its routines, in order; what it refuses is left to Python."""
+    told, status = [], [0]
+
+    def routine(name, *args):
+        def note(*given):
+            told.append((name,) + tuple(one or 0 for one in given))
+            return status[0]
+
+        return ctypes.CFUNCTYPE(ctypes.c_int, *args)(note)
+
+    record = routine("record", ctypes.c_void_p, ctypes.c_void_p)
+    wait = routine("wait", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
+    module = _quick.module
+    assert not _quick.driver and not module.event_mark(1, 2)
+    module.driver(_quick.address(record), _quick.address(wait))
+    try:
+        assert module.stream_follow(1 << 40, 7, 0) and module.event_mark(3, 5) and module.event_wait(3, 6)
+        assert told == [("record", 1 << 40, 7), ("wait", 0, 1 << 40, 0), ("record", 3, 5), ("wait", 6, 3, 0)]
+        assert not any((module.event_mark("3", 5), module.event_mark(3), module.event_wait(3.0, 5)))
+        status[0], told[:] = 400, []
+        assert not any((module.stream_follow(1, 2, 3), module.event_mark(3, 5), module.event_wait(3, 6)))
+        assert told == [("record", 1, 2), ("record", 3, 5), ("wait", 6, 3, 0)]
+    finally:
+        module.driver(0, 0)
 
 
 def test_what_is_not_plain_is_left_alone(me):

@@ -43,7 +43,7 @@ class Entry:
         self.turn = 0
         self.stream: Any = None  # of the last call
         self.raw = 0  # its cudaStream_t
-        self.pending: Dict[str, Callable[[], None]] = {}
+        self.pending: Dict[str, "_Hook"] = {}
         self.buffers: Dict[int, torch.Tensor] = {}  # those of zero_copy, by address
         one = self.instance
         self.lead = (one.local_experts, one.capacity)
@@ -93,10 +93,10 @@ class _Hook:
     ) -> None:
         self.entry, self.kind, self.receive, self.stream = entry, kind, receive, stream
         self.held = held
-        entry.pending[kind] = self.run
+        entry.pending[kind] = self
 
     def run(self) -> bool:
-        if self.entry.pending.get(self.kind) != self.run:
+        if self.entry.pending.get(self.kind) is not self:
             return False
         del self.entry.pending[self.kind]
         self.receive()
@@ -206,7 +206,7 @@ class LowLatency:
                 "and return_recv_hook are both True; choose one",
             )
         if kind in entry.pending:  # a receiving half comes before the next sending half
-            entry.pending[kind]()
+            entry.pending[kind].run()
         if async_finish and entry.device:
             with Launch(self.buffer.comm_stream, None, True) as launch:
                 entry.follow(launch.stream)

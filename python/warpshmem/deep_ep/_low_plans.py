@@ -9,14 +9,14 @@ graphs apart, and knows of every tensor and view that is alive.
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 import torch
-from warpshmem import _ep_arrays, _ep_plans, ep
+from warpshmem import _ep_arrays, _ep_plans, _quick, ep
 from warpshmem._ep_plans import COLUMNS, NEEDED, TOKENS, WRITTEN, Slot
 
 from . import _low_checks
-from .utils.event import EventHandle, EventOverlap, behind
+from .utils.event import EventHandle, EventOverlap, Lent, behind, number_of
 
 
 def dispatch(entry: Any, like: torch.Tensor, packed: bool) -> Any:
@@ -71,7 +71,11 @@ class Plans:
     def __init__(self, entry: Any, like: torch.Tensor, packed: bool) -> None:
         self.entry, self.fp8, self.device = entry, bool(entry.fields["dtype"]), entry.device
         self.dispatch, self.combine = dispatch(entry, like, packed), combine(entry, like)
-        self.fork: Any = None  # an event, made once: to make one takes as long as a launch
+        self.fork: Any = None  # an event, made once
+        self.fork_at = 0  # as the driver knows it
+        self.spare: List[Tuple[Any, int]] = []  # events that calls use again
+        self.comm: Any = None  # the stream of the last asynchronous call
+        self.comm_raw = 0
         self.makes = (None,) * (5 if self.fp8 else 4)  # no arrays: the outputs that are made
         one = entry.fields
         self.shape = one["tokens"], one["hidden"], one["experts"]  # the end of a handle
@@ -86,30 +90,38 @@ class Plans:
         which waits for it. None where `like` is no tensor of a GPU, and is to be."""
         entry = self.entry
         if kind in entry.pending:
-            entry.pending[kind]()
+            entry.pending[kind].run()
         if not self.device:
             return 0
         if not on_gpu(like):
             return None
         raw = _ep_arrays.raw_stream(like.get_device())
-        if comm is not None and comm.cuda_stream != raw:
-            current = torch.cuda.current_stream()
-            if entry.raw not in (raw, comm.cuda_stream):
-                entry.follow(current)
-            self.fork = self.fork or torch.cuda.Event()
-            self.fork.record(current)
-            comm.wait_event(self.fork)
-            entry.stream, entry.raw = comm, comm.cuda_stream
+        if comm is not self.comm and comm is not None:
+            self.comm, self.comm_raw = comm, comm.cuda_stream
+        if comm is not None and self.comm_raw != raw:
+            if entry.raw not in (raw, self.comm_raw):
+                entry.follow(torch.cuda.current_stream())
+            if not (self.fork_at and _quick.stream_follow(self.fork_at, raw, self.comm_raw)):
+                self._follow()
+            entry.stream, entry.raw = comm, self.comm_raw
         elif raw != entry.raw:
             entry.follow(torch.cuda.current_stream())
         return entry.raw
+
+    def _follow(self) -> None:
+        """Let the stream of asynchronous calls wait for the current one, by torch."""
+        self.fork = self.fork or torch.cuda.Event()
+        self.fork.record(torch.cuda.current_stream())
+        self.comm.wait_event(self.fork)
+        self.fork_at = number_of(self.fork)
 
     def event(self, comm: Any, tensors: Tuple[Any, ...]) -> EventOverlap:
         """Return the event of a call that was started on comm with these tensors, some None."""
         if not self.device:
             return EventOverlap(EventHandle())
         held = [one for one in tensors if one is not None]
-        return behind(comm, held, _ep_arrays.raw_stream(held[0].get_device()))
+        handle = Lent(self.spare, comm, self.comm_raw)
+        return behind(handle, comm, held, _ep_arrays.raw_stream(held[0].get_device()))
 
 
 def receiver(entry: Any, plan: Any, made: bytes, raw: int, kind: Any) -> Callable[[], None]:

@@ -30,8 +30,8 @@ class Masks:
             raise wrong("Buffer." + call, "enable_shrink", text)
         entries = [entry for made in self._low.entries.values() for entry in made]
         for entry in entries:
-            for receive in list(entry.pending.values()):  # masks change between calls
-                receive()
+            for hook in list(entry.pending.values()):  # masks change between calls
+                hook.run()
         return [entry.instance for entry in entries]
 
     def low_latency_update_mask_buffer(self, rank_to_mask: int, mask: bool = False) -> None:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
 
 import torch
-from warpshmem import _ep_arrays
+from warpshmem import _ep_arrays, _quick
 
 
 class EventHandle:
@@ -21,17 +22,43 @@ class EventHandle:
         self.event = torch.cuda.Event()
         self.event.record(stream)
 
-    @classmethod
-    def of(cls, stream: Any) -> "EventHandle":
-        """Return an event recorded on a stream."""
-        made = cls.__new__(cls)
-        made._record(stream)
-        return made
-
     def current_stream_wait(self) -> None:
         """Let what comes later on the current stream wait for the event."""
         if self.event is not None:
             torch.cuda.current_stream().wait_event(self.event)
+
+
+class Lent(EventHandle):
+    """One on the stream `number` of a GPU, whose event of CUDA goes back to `spare` when nobody has
+    it any more: to make and end one takes as long as a launch."""
+
+    at = 0  # the event as the driver knows it; 0: torch's routines are to do it
+
+    def __init__(self, spare: List[Tuple[Any, int]], stream: Any, number: int) -> None:
+        self.spare, self.gpu = spare, stream.device_index
+        self.event, self.at = spare.pop() if spare else (None, 0)
+        if self.at and _quick.event_mark(self.at, number):
+            return
+        if self.event is None:
+            self.event = torch.cuda.Event()
+        self.event.record(stream)
+        self.at = number_of(self.event)
+
+    def __del__(self, count: Callable[[Any], int] = sys.getrefcount) -> None:
+        if self.at and count(self.event) <= 2:
+            self.spare.append((self.event, self.at))
+
+    def current_stream_wait(self) -> None:
+        if self.at and torch.cuda.current_device() == self.gpu:
+            if _quick.event_wait(self.at, _ep_arrays.raw_stream(self.gpu)):
+                return
+        super().current_stream_wait()
+
+
+def number_of(event: Any) -> int:
+    """Return what the driver calls an event that has been recorded; 0 where that is not known."""
+    _quick.meet_driver()
+    return getattr(event, "cuda_event", 0) or 0
 
 
 class Held:
@@ -119,9 +146,9 @@ class EventOverlap:
             self.current_stream_wait(release)
 
 
-def behind(stream: Any, tensors: List[torch.Tensor], owner: int) -> EventOverlap:
+def behind(handle: Lent, stream: Any, tensors: List[torch.Tensor], owner: int) -> EventOverlap:
     """Return the event of what has been started on a stream, with tensors of the stream `owner`."""
-    event = EventOverlap(EventHandle.of(stream))
+    event = EventOverlap(handle)
     event._held = Held(tensors, stream, owner)
     return event
 
