@@ -68,6 +68,7 @@ static int start_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call
 {
     shmemx_stats_add(SHMEMX_STATS_EXPERT_CALLS, call->halves & SHMEMX_EP_SEND ? 1 : 0);
     remember(&ep->dispatch, call->halves, call->handle, call->tokens);
+    ep->dispatch.most = call->rows_most;
     ep->handle_tokens[call->handle] = call->tokens;
     if (call->halves & SHMEMX_EP_SEND && !ep->shape.pushes)
         take_turn(&ep->turn[SHMEMX_EP_BUFFER_X], ep->arena, ep->shape.x, call->x);
@@ -165,6 +166,15 @@ static int host_counts(struct shmemx_ep *ep, int handle, int32_t *counts, int32_
     return 0;
 }
 
+/* A call that was declined leaves no routing, and one that had no room for its rows was a sending half. */
+static void note_rows(struct shmemx_ep *ep, int handle, int32_t rows)
+{
+    if (rows < 0)
+        ep->handle_tokens[handle] = -1;
+    if (handle == ep->dispatch.handle && ep->dispatch.most && rows > ep->dispatch.most)
+        ep->dispatch.sent = true;
+}
+
 int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows)
 {
     int32_t received = 0;
@@ -176,6 +186,7 @@ int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows)
         return 1;
     if (rows)
         *rows = received;
+    note_rows(ep, handle, received);
     if (received > ep->shape.capacity)
         return ep_refuse("shmemx_ep_counts",
                          "%d rows were received with handle %d, and %s is %d: those beyond it "

@@ -288,11 +288,30 @@ static int check_waits(const char *routine, const struct shmemx_ep *ep, const in
     return check_memory(routine, ep, "waits", waits);
 }
 
+/* What high throughput on one host alone has. */
+static int check_agreed(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    REFUSE_IF(!ep->shape.pulls && (call->rows_most || call->agreed || call->row_sums),
+              "%s is given, which is for high throughput on one host; give 0",
+              call->rows_most ? "rows_most"
+              : call->agreed  ? "agreed"
+                              : "row_sums");
+    REFUSE_IF(call->agreed < 0 || call->agreed > SHMEMX_EP_DECLINES,
+              "agreed is %lld; it is SHMEMX_EP_AGREES (1), SHMEMX_EP_DECLINES (2) or 0",
+              (long long)call->agreed);
+    REFUSE_IF(call->agreed == SHMEMX_EP_DECLINES && call->tokens,
+              "agreed is SHMEMX_EP_DECLINES, and tokens is %d; give 0", call->tokens);
+    REFUSE_IF(call->rows_most < 0 || call->rows_most > ep->shape.capacity,
+              "rows_most is %lld; it is from 1 to config.pe_capacity, %d, or 0 for that",
+              (long long)call->rows_most, ep->shape.capacity);
+    return check_memory(routine, ep, "row_sums", call->row_sums);
+}
+
 int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
     const char *routine = "shmemx_ep_dispatch";
 
-    if (check_version(routine, call->version, call->unused, 6) ||
+    if (check_version(routine, call->version, call->unused, 3) ||
         check_halves(routine, &ep->dispatch, call->halves, call->handle, ep->shape.handles))
         return 1;
     REFUSE_IF(call->tokens < 0 || call->tokens > ep->shape.tokens,
@@ -309,7 +328,7 @@ int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *ca
         return 1;
     return check_columns(routine, ep, call->columns) || check_x(routine, ep, call) ||
            check_topk(routine, ep, call) || check_rows(routine, ep, call) || check_low(routine, ep, call) ||
-           check_waits(routine, ep, call->waits);
+           check_waits(routine, ep, call->waits) || check_agreed(routine, ep, call);
 }
 
 static int check_results(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)

@@ -24,6 +24,7 @@ struct ep_state {
     uint64_t come[2], back[2]; /* ep/low: parts, and results, received from each far peer, by parity */
     uint32_t x_turn, y_turn;   /* of the last call */
     uint32_t turn;             /* in one host: the next item of a call of high throughput */
+    uint32_t told;             /* the same: whether its numbers are kept */
     uint32_t arrived[8]; /* kernels: blocks at each of their barriers; lanes that have found a wrong part */
 #ifdef EP_CLOCKS
     uint64_t clocks[16];
@@ -108,6 +109,7 @@ struct shmemx_ep {
     struct ep_half {
         bool sent; /* the sending half was called, the receiving one not yet */
         int handle, tokens;
+        int64_t most; /* rows that there is room for; 0: all */
     } dispatch, combine;
     int *handle_tokens;         /* [handles]: of the routing that each has; -1: none */
     int turn[2];                /* of X and Y: which buffer was given last */

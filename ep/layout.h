@@ -101,6 +101,7 @@ struct ep_shape {
     size_t weights_send[2], weights_in; /* low latency: of combines, [tokens][topk] and [far] of those */
     size_t part_rows;                   /* of this PE's call: [far][parts] records of images */
     size_t in_counts, in_tokens, in_parts, in_rows; /* of origins: [n][counted], and of each [n] */
+    size_t in_sent;                                 /* in one host: [n][n] rows of each origin for each PE */
     size_t near_first, near_y;                      /* of near PEs: [1 + far][near], [near] */
     size_t handle;                                  /* [handles] */
     size_t bytes;
@@ -110,7 +111,7 @@ struct ep_shape {
     int c_y, c_result, c_result_credit; /* combine: [near], [far][slots], [far] */
     int c_weights;                      /* [far] */
     int counters;
-    /* High throughput in one host, by parity: words [near][counted + 1], [near]; flags [near][chunks] */
+    /* High throughput in one host, by parity: words [near][counted + 1 + near], [near]; flags [near][chunks] */
     int pulls, chunks;
     size_t near_words[2], near_begun[2], near_ready[2], near_back[2];
     /* Low latency (ep/low) */

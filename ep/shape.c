@@ -186,6 +186,7 @@ static void lay_out_work(struct ep_shape *shape, struct room *room)
     shape->in_tokens = room_take(room, n, sizeof(int32_t));
     shape->in_parts = room_take(room, n, sizeof(int32_t));
     shape->in_rows = room_take(room, n, sizeof(int32_t));
+    shape->in_sent = room_take(room, shape->pulls ? n * n : 0, sizeof(int32_t));
     shape->near_first = room_take(room, (1 + far) * near, sizeof(int32_t));
     shape->near_y = room_take(room, near, sizeof(struct ep_near_y));
 }
@@ -240,7 +241,7 @@ static void lay_out_ready(struct ep_shape *shape, struct room *room, int parity)
 {
     size_t near = (size_t)shape->near, chunks = near * (size_t)shape->chunks;
 
-    shape->near_words[parity] = room_take(room, near * ((size_t)shape->counted + 1), sizeof(uint64_t));
+    shape->near_words[parity] = room_take(room, near * ((size_t)shape->counted + 1 + near), sizeof(uint64_t));
     shape->near_begun[parity] = room_take(room, near, sizeof(uint64_t));
     shape->near_ready[parity] = room_take(room, chunks, sizeof(uint64_t));
     shape->near_back[parity] = room_take(room, chunks, sizeof(uint64_t));

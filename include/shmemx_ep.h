@@ -170,6 +170,14 @@ typedef struct {
 } shmemx_ep_rows_by_source_t;
 
 /*
+ * What `agreed` of a dispatch says. A call that a PE declines, or in which a PE would receive more than pe_capacity, is
+ * over on all PEs without rows: shmemx_ep_counts says -1 rows to all, and the handle has no routing. So PEs learn of
+ * one that needs another instance without asking each other before each call.
+ */
+#define SHMEMX_EP_AGREES 1
+#define SHMEMX_EP_DECLINES 2 /* with 0 tokens */
+
+/*
  * A dispatch. T tokens, K = topk (of topk and weights: columns), L = experts / n. Arrays are contiguous, their memory
  * is what config.device says; NULL where marked so. Scales are float; with FP8_UE8M0 powers of two. topk and row_topk
  * are int32_t, or as topk_bits says, of which the low 32 are read on GPUs. Both halves are given the same.
@@ -199,7 +207,15 @@ typedef struct {
     int64_t scales_column_step WSH_EP_FORMER("by_expert.scales_column_step");
     int scales_packed WSH_EP_FORMER("by_expert.scales_packed");
     int64_t *waits; /* [n], of one host: ns waited until each source was in the call are added. Or NULL */
-    int64_t unused[6];
+    /*
+     * High throughput on one host, both halves. rows_most: rows that by_source has room for. Where more come, the call
+     * was a sending half: shmemx_ep_counts, before the next call, says how many, and the receiving half is called with
+     * room. 0: pe_capacity. agreed: SHMEMX_EP_… of all PEs, or of none. row_sums: out, [n][n]: rows from the PEs up to
+     * i to PE j. Or NULL.
+     */
+    int64_t rows_most, agreed;
+    int32_t *row_sums;
+    int64_t unused[3];
     shmemx_ep_rows_by_expert_t by_expert; /* out, low latency */
     shmemx_ep_rows_by_source_t by_source; /* out, high throughput */
 } shmemx_ep_dispatch_t;
@@ -264,8 +280,9 @@ void *shmemx_ep_buffer(shmemx_ep_t ep, int which);
 
 /*
  * Wait on the host until the receiving half of the last dispatch with `handle` has its numbers, and fetch them:
- * counts[L] as above; *rows: all that were received (low latency: of the fullest expert). Nonzero after a line where
- * they exceed the capacity: rows beyond it were not stored, nothing else is lost. counts and rows may be NULL.
+ * counts[L] as above; *rows: all that were received (low latency: of the fullest expert), or -1 with `agreed`. In high
+ * throughput on one host the rows themselves come later. Nonzero after a line where they exceed the capacity: rows
+ * beyond it were not stored, nothing else is lost. counts and rows may be NULL.
  */
 int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows);
 

@@ -199,12 +199,14 @@ static cudaError_t ep_start_dispatch(struct ep_kernels *kernels, const shmemx_ep
 {
     struct ep_published published = kernels->published;
     struct ep_run *run = &kernels->run;
-    void *args[] = {run, &published, (void *)call}, *low[] = {run, (void *)call};
+    void *args[] = {run, &published, (void *)call}, *two[] = {run, (void *)call};
 
     run->ticket = 0;
     if ((call->halves & SHMEMX_EP_RECEIVE) && !ep_is_captured(stream))
         run->ticket = published.ticket = ++kernels->launched[call->handle];
-    return ep_start(ep_dispatch_kernel(&run->shape), kernels, stream, run->shape.pushes ? low : args);
+    run->published = published;
+    return ep_start(ep_dispatch_kernel(&run->shape), kernels, stream,
+                    run->shape.pushes || run->shape.pulls ? two : args);
 }
 
 static cudaError_t ep_start_combine(struct ep_kernels *kernels, const shmemx_ep_combine_t *call, cudaStream_t stream)

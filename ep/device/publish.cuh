@@ -5,34 +5,32 @@
 
 #include "ep/device/run.cuh"
 
-/* What shmemx_ep_counts waits for, in memory of the host. */
-struct ep_published {
-    uint64_t *host;  /* [handles]: the ticket of the last dispatch that has ended */
-    char *kept;      /* [handles] of ep_published_bytes */
-    uint64_t ticket; /* of this launch; 0: of a graph, which the host does not wait for */
-};
-
 /* What is put to the host of a handle: all up to the sums. */
 EP_FN size_t ep_published_bytes(const struct ep_shape *shape)
 {
     return ep_kept_far_parts(shape, 0) - shape->handle;
 }
 
-/* At the end of a receiving half: one warp puts the handle's numbers to the host. */
-EP_STEP void ep_publish(const struct ep_run *run, const struct ep_published *published, int handle)
+/* One warp puts the handle's numbers, which its block has stored, to the host. */
+EP_STEP void ep_publish_kept(const struct ep_run *run, const struct ep_published *published, int handle)
 {
     const struct ep_shape *shape = &run->shape;
     size_t bytes = ep_published_bytes(shape);
     const char *from = run->arena + shape->handle + handle * shape->kept;
     char *to = published->kept + handle * bytes;
 
-    if (!ep_grid_last(run->state->arrived + EP_ARRIVED_PUBLISH) || ep_group_worker(run) != 0)
-        return;
     if (published->ticket)
         shmem_putmem_signal_nbi_warp(to, from, bytes, published->host + handle, published->ticket, SHMEM_SIGNAL_SET,
                                      run->pes[shape->me]);
     else
         shmem_putmem_nbi_warp(to, from, bytes, run->pes[shape->me]);
+}
+
+/* At the end of a receiving half. */
+EP_STEP void ep_publish(const struct ep_run *run, const struct ep_published *published, int handle)
+{
+    if (ep_grid_last(run->state->arrived + EP_ARRIVED_PUBLISH) && ep_group_worker(run) == 0)
+        ep_publish_kept(run, published, handle);
 }
 
 #endif

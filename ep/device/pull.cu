@@ -3,17 +3,13 @@
 #include "ep/device/run.cuh" /* before the steps, which then take it for what they run on */
 
 #include "ep/device/kernels.h"
-#include "ep/device/publish.cuh"
 #include "ep/steps/add.h"
 
 static __global__ void __launch_bounds__(EP_THREADS, 1)
-    dispatch(const __grid_constant__ struct ep_run run, const __grid_constant__ struct ep_published published,
-             const __grid_constant__ shmemx_ep_dispatch_t call)
+    dispatch(const __grid_constant__ struct ep_run run, const __grid_constant__ shmemx_ep_dispatch_t call)
 {
     if (call.halves)
         ep_pull_dispatch(&run, &call, call.halves);
-    if (call.halves & SHMEMX_EP_RECEIVE)
-        ep_publish(&run, &published, call.handle);
 }
 
 static __global__ void __launch_bounds__(EP_THREADS, 1)

@@ -6,6 +6,7 @@
 #ifndef WSH_EP_DEVICE_PULL_CUH
 #define WSH_EP_DEVICE_PULL_CUH
 
+#include "ep/device/publish.cuh"
 #include "ep/device/run.cuh"
 
 enum { EP_HELD = EP_CHUNK * EP_TOPK_MAX / EP_LANES }; /* entries of a lane: number lane + i * EP_LANES */
@@ -38,6 +39,17 @@ EP_STEP int ep_turn(const struct ep_run *run)
     if (ep_lane() == 0)
         number = (int)atomicAdd(&run->state->turn, 1u);
     return ep_of_lane(number, 0);
+}
+
+/* All of a block: true in the first of the call that asks. */
+EP_STEP int ep_tells(const struct ep_run *run)
+{
+    return __syncthreads_or(threadIdx.x == 0 && atomicExch(&run->state->told, 1u) == 0);
+}
+
+EP_STEP void ep_publish_numbers(const struct ep_run *run, int handle)
+{
+    ep_publish_kept(run, &run->published, handle);
 }
 
 /* What this lane has polled: before a barrier, what was stored before it is there for all. */

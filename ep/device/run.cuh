@@ -39,6 +39,13 @@ enum { EP_LANES = 32, EP_WARPS = EP_BLOCK_WARPS, EP_THREADS = EP_LANES * EP_WARP
 
 enum { EP_NEAR_FEW = 16 };
 
+/* What shmemx_ep_counts waits for, in memory of the host. */
+struct ep_published {
+    uint64_t *host;  /* [handles]: the ticket of the last dispatch whose numbers are there */
+    char *kept;      /* [handles] of ep_published_bytes */
+    uint64_t ticket; /* of this launch; 0: of a graph, which the host does not wait for */
+};
+
 /* A parameter of kernels. Arrays lie in device memory, the phase in pinned memory. */
 struct ep_run {
     struct ep_shape shape;
@@ -50,7 +57,8 @@ struct ep_run {
     struct ep_phase *phase;
     char *near_few[EP_NEAR_FEW]; /* the first of near_arena */
     uint64_t ticket;             /* low latency: of this launch, for the host; 0: of a graph */
-    struct ep_marks *marks;      /* of a trace; NULL: there is none */
+    struct ep_marks *marks;        /* of a trace; NULL: there is none */
+    struct ep_published published; /* high throughput in one host */
 };
 
 /* Of the GPU, in ns. */

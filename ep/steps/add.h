@@ -86,9 +86,7 @@ EP_LOOP void ep_add_begun(const struct ep_run *run, const struct ep_call *call,
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_near_y *near_y = (struct ep_near_y *)ep_at(run, shape->near_y);
-    uintptr_t arena = (uintptr_t)run->arena, weights = (uintptr_t)args->y_weights;
-    struct ep_near_y own = {(int64_t)((uintptr_t)args->y - arena), weights ? (int64_t)(weights - arena) : 0,
-                            0};
+    struct ep_near_y own = ep_own_y(run, args);
 
     EP_BY_GROUP(run, l, shape->near)
     {

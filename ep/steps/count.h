@@ -126,14 +126,22 @@ EP_LOOP void ep_count(const struct ep_run *run, const struct ep_call *call)
     ep_sync_group(run);
 }
 
-/* What the caller gets of it; and for the host, the rows received. */
+/* For the host: the rows received; -1: the call was declined. By one worker. */
+EP_STEP void ep_count_keep(const struct ep_run *run, const struct ep_call *call, int rows)
+{
+    struct ep_kept *kept = ep_kept(run, call->handle);
+
+    kept->rows = rows;
+    kept->overflow = rows > run->shape.capacity;
+}
+
+/* What the caller gets of it. */
 EP_LOOP void ep_count_out(const struct ep_run *run, const struct ep_call *call,
                           const shmemx_ep_dispatch_t *args)
 {
     const struct ep_shape *shape = &run->shape;
     const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle)),
                   *sums = first + shape->n * shape->counted;
-    struct ep_kept *kept = ep_kept(run, call->handle);
 
     if (args->counts)
         EP_BY_ALL(run, i, shape->mine)
@@ -148,10 +156,14 @@ EP_LOOP void ep_count_out(const struct ep_run *run, const struct ep_call *call,
             args->sources[2 * pe] = first[pe * shape->counted];
             args->sources[2 * pe + 1] = rows;
         }
-    if (ep_worker(run) != 0)
-        return;
-    kept->rows = ep_most(sums[0], 0);
-    kept->overflow = sums[0] > shape->capacity;
+}
+
+/* Rows that are received. */
+EP_STEP int ep_count_rows(const struct ep_run *run, const struct ep_call *call)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    return ep_most(ep_ints(run, ep_kept_first(shape, call->handle))[shape->n * shape->counted], 0);
 }
 
 #endif

@@ -113,6 +113,8 @@ EP_STEP void ep_dispatch_receive(const struct ep_run *run, const shmemx_ep_dispa
     ep_await_part(run, &part);
     ep_count(run, &call);
     ep_count_out(run, &call, args);
+    if (ep_worker(run) == 0)
+        ep_count_keep(run, &call, ep_count_rows(run, &call));
     ep_copy_metas(run, &call, ep_kept_metas(shape, call.handle), shape->metas[call.parity]);
     ep_take_near(run, &call, args);
     for (int round = 0, rounds = ep_dispatch_rounds(run, &call); round < rounds; round++)

@@ -31,6 +31,14 @@ EP_STEP void ep_tell(const struct ep_run *run, const struct ep_call *call, struc
                                     i % shape->counted),
                       ep_word_of(call, (uint32_t)counts[i]));
     }
+    EP_BY_GROUP(run, i, shape->near * shape->near)
+    {
+        int to = i / shape->near, k = i % shape->near;
+
+        ep_word_store(
+            ep_count_word(run, ep_near_base(run, to), call->parity, shape->local, shape->counted + 1 + k),
+            ep_word_of(call, (uint32_t)counts[k * shape->counted]));
+    }
     if (ep_group_worker(run) == 0)
         ep_raise(run, shape->near, ep_raised_told, &call->parity,
                  ep_word_of(call, ep_announced_number(told)));
@@ -94,8 +102,11 @@ EP_STEP void ep_count_in(const struct ep_run *run, const struct ep_call *call, i
     uint32_t number = ep_word_await(run, EP_PHASE_COUNTS, l,
                                     ep_count_word(run, run->arena, call->parity, l, at), ep_call_word(call));
 
-    if (at < shape->counted) {
-        ep_ints(run, shape->in_counts)[l * shape->counted + at] = (int32_t)number;
+    if (at != shape->counted) {
+        if (at < shape->counted)
+            ep_ints(run, shape->in_counts)[l * shape->counted + at] = (int32_t)number;
+        else
+            ep_ints(run, shape->in_sent)[l * shape->near + at - shape->counted - 1] = (int32_t)number;
         if (number > (uint32_t)(shape->tokens * shape->topk))
             ep_fault_numbers(run, l, call, 0);
         return;
@@ -105,18 +116,61 @@ EP_STEP void ep_count_in(const struct ep_run *run, const struct ep_call *call, i
         ep_fault_numbers(run, l, call, 0);
 }
 
-/* As ep_count. Returns how many chunks the PE with most tokens has. */
-EP_LOOP int ep_pull_count(const struct ep_run *run, const struct ep_call *call)
+/* What comes of a call: how many chunks the PE with most tokens has, rows here (-1: declined), and the halves made. */
+struct ep_coming {
+    int chunks, rows, halves;
+};
+
+/* Rows for PE k, of all origins; and their sums, where the caller wants them. */
+EP_STEP int ep_pull_sent(const struct ep_run *run, int32_t *sums, int k)
+{
+    const struct ep_shape *shape = &run->shape;
+    int total = 0;
+
+    for (int l = 0; l < shape->near; l++) {
+        total += ep_ints(run, shape->in_sent)[l * shape->near + k];
+        if (sums)
+            sums[l * shape->near + k] = total;
+    }
+    return total;
+}
+
+/* Of numbers that are all here. */
+EP_STEP struct ep_coming ep_pull_coming(const struct ep_run *run, const struct ep_call *call,
+                                        const shmemx_ep_dispatch_t *args, int halves)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_coming come = {0, ep_count_rows(run, call), halves};
+    int tokens = 0, declined = 0;
+
+    for (int l = 0; l < shape->near; l++) {
+        struct ep_announced told = ep_announced_of((uint32_t)ep_ints(run, shape->in_tokens)[l]);
+
+        tokens = ep_most(tokens, told.tokens);
+        declined |= told.declines;
+        declined |= args->agreed && ep_ints(run, shape->in_rows)[l] > shape->capacity;
+    }
+    if (declined)
+        come.rows = -1;
+    else if (args->rows_most && come.rows > args->rows_most)
+        come.halves &= ~SHMEMX_EP_RECEIVE;
+    else
+        come.chunks = (ep_least(tokens, shape->tokens) + EP_CHUNK - 1) / EP_CHUNK;
+    return come;
+}
+
+/* As ep_count. */
+EP_LOOP struct ep_coming ep_pull_count(const struct ep_run *run, const struct ep_call *call,
+                                       const shmemx_ep_dispatch_t *args, int halves)
 {
     const struct ep_shape *shape = &run->shape;
     int32_t *counts = ep_ints(run, shape->in_counts),
             *first = ep_ints(run, ep_kept_first(shape, call->handle));
-    const int32_t *told = ep_ints(run, shape->in_tokens);
-    int tokens = 0;
+    int words = ep_count_words(shape);
 
-    EP_BY_GROUP(run, i, shape->near * (shape->counted + 1))
+    EP_BY_GROUP(run, i, shape->near * words)
     {
-        ep_count_in(run, call, i / (shape->counted + 1), i % (shape->counted + 1));
+        ep_count_in(run, call, i / words, i % words);
     }
     ep_words_seen(run);
     ep_sync_group(run);
@@ -124,10 +178,13 @@ EP_LOOP int ep_pull_count(const struct ep_run *run, const struct ep_call *call)
     {
         ep_add_up(shape, counts + kind, first + kind);
     }
+    EP_BY_GROUP(run, k, shape->near)
+    {
+        ep_ints(run, shape->in_rows)[k] = ep_pull_sent(run, args->row_sums, k);
+    }
     ep_sync_group(run);
-    for (int l = 0; l < shape->near; l++)
-        tokens = ep_most(tokens, ep_announced_of((uint32_t)told[l]).tokens);
-    return (ep_least(tokens, shape->tokens) + EP_CHUNK - 1) / EP_CHUNK;
+    ep_count_out(run, call, args);
+    return ep_pull_coming(run, call, args, halves);
 }
 
 /* A row to where it belongs. */
@@ -183,7 +240,16 @@ EP_STEP void ep_pulled(const struct ep_run *run, const struct ep_call *call, int
         return;
     if (halves & SHMEMX_EP_RECEIVE)
         run->state->received = (uint64_t)call->number;
-    run->state->turn = 0;
+    run->state->turn = run->state->told = 0;
+}
+
+/* The host may read the numbers; by the first group that has them, while rows are still on their way. */
+EP_STEP void ep_pull_told(const struct ep_run *run, const struct ep_call *call, int rows)
+{
+    if (!ep_tells(run) || ep_group_worker(run) != 0)
+        return;
+    ep_count_keep(run, call, rows);
+    ep_publish_numbers(run, call->handle);
 }
 
 /*
@@ -198,11 +264,12 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
     struct ep_call call = ep_dispatch_call(run, args, sends ? state->dispatches : state->received);
     int counted = !(halves & SHMEMX_EP_RECEIVE);
     struct ep_items items = ep_items(run, 0, 0);
+    struct ep_coming come = {0, 0, halves};
     struct ep_item item;
 
     EP_CLOCK(run, 0);
     if (sends) {
-        struct ep_announced told = {call.tokens, 0, 0};
+        struct ep_announced told = {call.tokens, 0, 0, args->agreed == SHMEMX_EP_DECLINES};
 
         told.turn = call.turn = ep_x_turn(run, args);
         told.flagged = args->x != run->arena + shape->x[call.turn] || args->x_scales;
@@ -216,9 +283,10 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
 
         if (!counted && number >= items.lead * items.stores_each) {
             EP_CLOCK(run, 3);
-            items.takes = ep_pull_count(run, &call);
+            come = ep_pull_count(run, &call, args, halves);
+            ep_pull_told(run, &call, come.rows);
+            items.takes = come.chunks;
             items.takes_each = shape->near;
-            ep_count_out(run, &call, args);
             EP_CLOCK(run, 4);
             counted = 1;
         }
@@ -230,7 +298,7 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
     } while (item.what != EP_ITEM_END);
     EP_CLOCK(run, halves & SHMEMX_EP_RECEIVE ? 6 : 3);
     if (ep_last(run))
-        ep_pulled(run, &call, halves);
+        ep_pulled(run, &call, come.halves);
 }
 
 #endif

@@ -20,25 +20,32 @@ EP_STEP uint64_t ep_word_of(const struct ep_call *call, uint32_t number)
     return (uint64_t)number << 32 | ep_call_word(call);
 }
 
-/* Word `at` of those that PE `from` stores in the arena with a dispatch: counts, and then what ep_announced says. */
-EP_STEP uint64_t *ep_count_word(const struct ep_run *run, char *arena, int parity, int from, int at)
+/* With a dispatch each PE stores so many in every arena: its counts for that PE, what it announces, rows for each PE. */
+EP_STEP int ep_count_words(const struct ep_shape *shape)
 {
-    return (uint64_t *)(arena + run->shape.near_words[parity]) + from * (run->shape.counted + 1) + at;
+    return shape->counted + 1 + shape->near;
 }
 
-/* The last of them: tokens, which of the two X, and whether rows have flags. */
+EP_STEP uint64_t *ep_count_word(const struct ep_run *run, char *arena, int parity, int from, int at)
+{
+    return (uint64_t *)(arena + run->shape.near_words[parity]) + from * ep_count_words(&run->shape) + at;
+}
+
+/* Tokens, which of the two X, whether rows have flags, and whether the PE declines the call. */
 struct ep_announced {
-    int tokens, turn, flagged;
+    int tokens, turn, flagged, declines;
 };
 
 EP_STEP uint32_t ep_announced_number(struct ep_announced told)
 {
-    return (uint32_t)told.tokens << 2 | (uint32_t)told.turn << 1 | (uint32_t)told.flagged;
+    return (uint32_t)told.declines << 31 | (uint32_t)told.tokens << 2 | (uint32_t)told.turn << 1 |
+           (uint32_t)told.flagged;
 }
 
 EP_STEP struct ep_announced ep_announced_of(uint32_t number)
 {
-    struct ep_announced told = {(int)(number >> 2), (int)(number >> 1 & 1), (int)(number & 1)};
+    struct ep_announced told = {(int)(number >> 2 & 0x1fffffff), (int)(number >> 1 & 1), (int)(number & 1),
+                                (int)(number >> 31)};
 
     return told;
 }

@@ -98,18 +98,25 @@ EP_LOOP void ep_sum_weights(const struct ep_run *run, const struct ep_sum_of *su
     }
 }
 
+/* This PE's own rows are read where the program has them. */
+EP_STEP struct ep_near_y ep_own_y(const struct ep_run *run, const shmemx_ep_combine_t *args)
+{
+    uintptr_t arena = (uintptr_t)run->arena, weights = (uintptr_t)args->y_weights;
+    struct ep_near_y own = {(int64_t)((uintptr_t)args->y - arena), weights ? (int64_t)(weights - arena) : 0,
+                            0};
+
+    return own;
+}
+
 /*
- * What near PEs say of their Y, and where rows of origins begin there; each group for itself, as ep_count. This PE's
- * own rows are read where the program has them.
+ * What near PEs say of their Y, and where rows of origins begin there; each group for itself, as ep_count.
  */
 EP_LOOP void ep_gather_near(const struct ep_run *run, const struct ep_call *call,
                             const shmemx_ep_combine_t *args, int origins, int only)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_near_y *near_y = (struct ep_near_y *)ep_at(run, shape->near_y);
-    uintptr_t arena = (uintptr_t)run->arena, weights = (uintptr_t)args->y_weights;
-    struct ep_near_y own = {(int64_t)((uintptr_t)args->y - arena), weights ? (int64_t)(weights - arena) : 0,
-                            0};
+    struct ep_near_y own = ep_own_y(run, args);
 
     EP_BY_GROUP(run, l, shape->near)
     {

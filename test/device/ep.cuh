@@ -69,6 +69,7 @@ struct ep_world {
     struct dev_report *report;
     enum ref_route route;
     int64_t routed; /* EP_CACHED: the call whose routing is used */
+    int64_t agreed, rows_most; /* of the next dispatch */
     void (*between)(struct ep_world *world); /* between the halves, or NULL */
 };
 

@@ -212,7 +212,16 @@ static void dispatches(struct calls *calls)
 
     REFUSED("call is NULL", shmemx_ep_dispatch(calls->ep, NULL));
     BAD_CALL("version is 0", dispatch, calls, version, 0);
-    BAD_CALL("unused[5] is 1", dispatch, calls, unused[5], 1);
+    BAD_CALL("unused[2] is 1", dispatch, calls, unused[2], 1);
+    if (low) {
+        BAD_CALL("rows_most is given", dispatch, calls, rows_most, 1);
+        BAD_CALL("agreed is given", dispatch, calls, agreed, SHMEMX_EP_AGREES);
+        BAD_CALL("row_sums is given", dispatch, calls, row_sums, calls->counts);
+    } else if (calls_hosts() == 1) {
+        BAD_CALL("rows_most is -1", dispatch, calls, rows_most, -1);
+        BAD_CALL("agreed is 3", dispatch, calls, agreed, 3);
+        BAD_CALL("agreed is SHMEMX_EP_DECLINES", dispatch, calls, agreed, SHMEMX_EP_DECLINES);
+    }
     BAD_CALL("halves is 0", dispatch, calls, halves, 0);
     BAD_CALL("halves is 4", dispatch, calls, halves, 4);
     BAD_CALL("receiving half without a sending half", dispatch, calls, halves, SHMEMX_EP_RECEIVE);

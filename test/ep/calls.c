@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { AGREED_PES = 16 };
+
 static const int dtypes[REF_DTYPES] = {SHMEMX_EP_BF16, SHMEMX_EP_FP8, SHMEMX_EP_FP8_UE8M0};
 
 static void *take(size_t count, size_t each)
@@ -324,6 +326,54 @@ void calls_dispatch(struct calls *calls, int halves)
              (long long)calls->job.call, halves);
 }
 
+/* Whether PEs of a call agree by its kernels; version 1 does not have that. */
+static bool calls_agree(const struct calls *calls)
+{
+    return calls->mode == REF_HIGH_THROUGHPUT && calls->job.hosts == 1 && calls->job.pes <= AGREED_PES &&
+           !calls->options.capacity && calls->job.call % 5 < 2;
+}
+
+/* A call before this one that a PE declines. X is in no buffer, for those come in turn. */
+static void decline(struct calls *calls)
+{
+    shmemx_ep_dispatch_t dispatch = calls->dispatch;
+    int32_t rows = 0;
+
+    if (calls->options.buffers || !dispatch.topk || calls->job.call % 3)
+        return;
+    dispatch.halves = SHMEMX_EP_BOTH;
+    dispatch.agreed = SHMEMX_EP_AGREES;
+    if (calls->job.call % calls->job.pes == calls->me) {
+        dispatch.agreed = SHMEMX_EP_DECLINES;
+        dispatch.tokens = 0;
+    }
+    mp_check(!shmemx_ep_dispatch(calls->ep, &dispatch), "a call that is declined is refused");
+    mp_check(!shmemx_ep_counts(calls->ep, dispatch.handle, NULL, &rows) && rows == -1,
+             "a call that is declined has %d rows", rows);
+}
+
+/* Both halves; where there is no room for all rows, the receiving half again. */
+static void dispatch_agreed(struct calls *calls)
+{
+    int32_t sums[AGREED_PES * AGREED_PES], rows = -1, last = 0, n = calls->job.pes;
+    shmemx_ep_dispatch_t *dispatch = &calls->dispatch;
+
+    decline(calls);
+    dispatch->agreed = SHMEMX_EP_AGREES;
+    dispatch->rows_most = (calls->job.call + calls->me) % 3 ? 1 + calls->job.call % calls->capacity : 0;
+    dispatch->row_sums = sums;
+    calls_dispatch(calls, SHMEMX_EP_BOTH);
+    mp_check(!shmemx_ep_counts(calls->ep, dispatch->handle, NULL, &rows), "counts");
+    if (dispatch->rows_most && rows > dispatch->rows_most) {
+        dispatch->rows_most = rows;
+        calls_dispatch(calls, SHMEMX_EP_RECEIVE);
+    }
+    for (int i = 0; i < n; last = sums[i++ * n + calls->me])
+        mp_check(sums[i * n + calls->me] >= last, "row_sums[%d] is %d after %d", i, sums[i * n + calls->me],
+                 last);
+    mp_check(last == rows, "row_sums end with %d, and %d rows have come", last, rows);
+}
+
 void calls_combine(struct calls *calls, int halves)
 {
     calls->combine.halves = halves;
@@ -344,6 +394,8 @@ void calls_round(struct calls *calls, int64_t call)
         calls_dispatch(calls, SHMEMX_EP_SEND);
         calls_be_late(calls, call);
         calls_dispatch(calls, SHMEMX_EP_RECEIVE);
+    } else if (calls_agree(calls)) {
+        dispatch_agreed(calls);
     } else {
         calls_dispatch(calls, SHMEMX_EP_BOTH);
     }

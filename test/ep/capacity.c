@@ -27,10 +27,41 @@ static void overflow(enum ref_mode mode, enum ref_dtype dtype)
     calls_close(&calls);
 }
 
+/* Where PEs agree, nobody has rows of such a call. */
+static void nobody(void)
+{
+    struct ref_job job = {.pes = mp_npes,
+                          .hosts = 1,
+                          .experts = mp_npes,
+                          .topk = 1,
+                          .tokens = 30,
+                          .hidden = 128,
+                          .routing = REF_CAPACITY_EDGE,
+                          .seed = 5};
+    struct calls_options options = {.capacity = 29};
+    struct calls calls;
+    int32_t rows = 0;
+
+    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_HIGH_THROUGHPUT, REF_DIRECT, &options))
+        return;
+    calls_fill(&calls, 0);
+    for (int i = 0; i < calls.dispatch.tokens; i++)
+        calls.topk[i] = 0;
+    calls.dispatch.agreed = SHMEMX_EP_AGREES;
+    calls_dispatch(&calls, SHMEMX_EP_BOTH);
+    mp_check(!shmemx_ep_counts(calls.ep, calls.dispatch.handle, NULL, &rows) && rows == -1, "%d rows", rows);
+    calls.dispatch.topk = NULL;
+    mp_check(shmemx_ep_dispatch(calls.ep, &calls.dispatch), "a handle without routing is taken");
+    calls_round(&calls, 3);
+    calls_close(&calls);
+}
+
 int main(void)
 {
     mp_begin();
     overflow(REF_LOW_LATENCY, REF_FP8);
     overflow(REF_HIGH_THROUGHPUT, REF_BF16);
+    if (calls_hosts() == 1)
+        nobody();
     return mp_end();
 }
