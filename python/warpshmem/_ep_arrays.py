@@ -124,7 +124,7 @@ def stream_of(stream: Any, like: Any) -> Optional[int]:
 
 # Arguments that calls write.
 WRITTEN = frozenset(
-    "rows row_scales counts sources row_topk row_weights ranges row_sources totals out out_weights"
+    "row_sums rows row_scales counts sources row_topk row_weights ranges row_sources totals out out_weights"
     .split()
 )
 

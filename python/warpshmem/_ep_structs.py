@@ -82,7 +82,9 @@ class Dispatch(ctypes.Structure):
         + _fields(_pointer, "x x_scales topk weights rows row_scales counts sources")
         + _fields(_pointer, "row_topk row_weights stream ranges row_sources totals")
         + _fields(ctypes.c_int64, "scales_row_step scales_column_step")
-        + [("scales_packed", _int), ("waits", _pointer), ("unused", ctypes.c_int64 * 6)]
+        + [("scales_packed", _int), ("waits", _pointer)]
+        + _fields(ctypes.c_int64, "rows_most agreed")
+        + [("row_sums", _pointer), ("unused", ctypes.c_int64 * 3)]
     )
 
 

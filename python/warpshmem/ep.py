@@ -31,6 +31,7 @@ LOW_LATENCY, HIGH_THROUGHPUT = 0, 1
 BF16, FP8, FP8_UE8M0, BYTES = 0, 1, 2, 3
 AUTO, DIRECT, ONE_COPY = 0, 1, 2
 SEND, RECEIVE, BOTH = 1, 2, 3
+AGREES, DECLINES = 1, 2
 BUFFER_X, BUFFER_Y = 0, 1
 CONFIG_VERSION, CALL_VERSION = 1, 2
 TEAM_WORLD = 1
@@ -224,6 +225,9 @@ class ExpertParallel:
         halves: int = BOTH,
         received: Optional[Received] = None,
         stream: Any = None,
+        rows_most: int = 0,
+        agreed: int = 0,
+        row_sums: Any = None,
     ) -> Received:
         """Send tokens to the PEs of their experts, and receive those for this PE's
         (shmemx_ep_dispatch).
@@ -236,10 +240,13 @@ class ExpertParallel:
         `received` has them, ranges [local experts, n] int64, row_sources [local experts, capacity]
         and totals [local experts] int32. Both
         halves are given the same. Entries of `received` that are None, but rows, are not written. stream: the GPU's; None: torch's current one.
+        High throughput on one host, as shmemx_ep.h says: rows_most, rows that `received` has room for; agreed, 0, AGREES
+        or DECLINES; row_sums [n, n] int32, written.
         """
         given = self.config
         makes = received is None
-        plan = self._plan(self._struct, x, x_scales is not None, makes)
+        apart = rows_most or agreed or row_sums is not None
+        plan = None if apart else self._plan(self._struct, x, x_scales is not None, makes)
         if plan is not None:
             at = plans.stream(self, stream, x)
             found = plan.call(
@@ -267,6 +274,9 @@ class ExpertParallel:
             x_scales=where.pointer("x_scales", x_scales, "float32", (tokens, given.hidden // 128)),
             weights=where.pointer("weights", weights, "float32", (tokens, columns)),
             stream=arrays.stream_of(stream, x) if given.device else None,
+            rows_most=rows_most,
+            agreed=agreed,
+            row_sums=where.pointer("row_sums", row_sums, "int32", (self.n_pes, self.n_pes)),
         )
         for name, value in received._asdict().items():
             setattr(call, name, where.pointer(name, value, *self._form(name)))
@@ -413,7 +423,8 @@ class ExpertParallel:
     def counts(self, handle: int = 0) -> Tuple[List[int], int]:
         """Wait on the host for the last dispatch with `handle` (shmemx_ep_counts).
 
-        Returns the rows of each local expert, and all rows (low latency: of the fullest expert).
+        Returns the rows of each local expert, and all rows (low latency: of the fullest expert); -1
+        rows of a call that a PE has declined.
         """
         numbers, rows = (ctypes.c_int32 * self.local_experts)(), ctypes.c_int32()
         check(_routine("shmemx_ep_counts")(self._ep, handle, numbers, rows), "shmemx_ep_counts")

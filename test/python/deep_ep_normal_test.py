@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any, List
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import torch  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from deep_ep_common import (  # noqa: E402
     buffer_of,
     case_of,
@@ -141,6 +143,74 @@ def test_normal_many_handles(job: Job) -> None:
     for _ in range(70):
         dispatch(buffer, mine(job, case), case.n * case.local)
     assert [len(kept) for kept in buffer._normal.pool.entries.values()] == [2]
+
+
+class Operators(TorchDispatchMode):
+    """Counts what torch is asked for, memory and views apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: List[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not str(func).startswith(("aten.empty", "aten.slice", "aten.view", "aten.detach", "aten.alias")):
+            self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def not_asked(numbers: Any) -> Any:
+    raise AssertionError("hosts agree")
+
+
+def test_normal_hosts_do_not_agree(job: Job) -> None:
+    """On one host the kernels say what comes, and torch converts choices alone: with as many tokens
+    on all ranks, with one that has none while much or little comes, with other columns."""
+    buffer = buffer_of(job, "second")
+    cases = [
+        case_of(job, seed=70 + i, hidden=128, tokens=tokens, empty=empty, topk=topk)
+        for i, (tokens, empty, topk) in enumerate(
+            [(200, -1, 4), (200, -1, 4), (5, -1, 4), (200, 0, 4), (7, job.n - 1, 4), (90, -1, 2)]
+        )
+    ]
+    check_rows(job, buffer, cases[0], [])  # an instance is made
+    gather = buffer.agreement.gather
+    if job.hosts == 1:
+        buffer.agreement.gather = not_asked
+    try:
+        for case in cases:
+            with Operators() as seen:
+                check_rows(job, buffer, case, seen.names)
+            if job.hosts == 1 and case.topk == 4:
+                assert len(seen.names) < 6, seen.names  # 2, and rows that are made fewer
+    finally:
+        buffer.agreement.gather = gather
+
+
+def check_rows(job: Job, buffer: deep_ep.Buffer, case: Any, names: List[str]) -> None:
+    """A dispatch and its combine. names: what torch was asked for, of the dispatch alone after it."""
+    given = mine(job, case)
+    numbers = buffer.get_dispatch_layout(given.topk, case.n * case.local)
+    del names[:]
+    got = buffer.dispatch(
+        given.x,
+        num_tokens_per_rank=numbers[0],
+        is_token_in_rank=numbers[3],
+        num_tokens_per_expert=numbers[2],
+        topk_idx=given.topk,
+        topk_weights=given.weights,
+    )
+    asked = list(names)
+    wanted = reference.normal_rows(case, job.rank)
+    same(got[0], wanted.x)
+    same(got[1][:, : case.topk], wanted.topk)
+    same(got[2][:, : case.topk], wanted.weights)
+    assert got[3] == wanted.counts and bool((got[1][:, case.topk :] == -1).all())
+    assert int(got[4][0][-1, job.rank]) == wanted.x.shape[0]
+    storage = getattr(got[0], "untyped_storage", got[0].storage)()
+    assert storage.nbytes() <= 4 * max(got[0].numel(), 128)
+    out, _, _ = buffer.combine(got[0] * scaled(job.rank), got[4])
+    same_sum(job, out, reference.normal_sum(case, job.rank, scaled))
+    names[:] = asked
 
 
 def test_normal_worst(job: Job) -> None:

@@ -14,7 +14,7 @@ from warpshmem import ep
 from . import _elastic, _elastic_checks as checks, _singly, _start, _topk
 from ._elastic_refused import Refused
 from ._expand import pair
-from ._pool import FIRST_HANDLES
+from ._pool import FIRST_HANDLES, SPARE
 from ._redundant import Redundant
 from .buffer import Buffer
 from .errors import wrong
@@ -114,7 +114,7 @@ class Base(Redundant, Refused):
             topk=topk,
             tokens=tokens,
             pe_capacity=tokens * n,
-            handles=FIRST_HANDLES,
+            handles=FIRST_HANDLES + SPARE,
         )
         singly = _singly.fields(n, 0, hidden, num_max_tokens_per_rank, topk)
         found = sum(ep.bytes_of(ep.config(**each), n, near).symmetric for each in (main, singly))

@@ -70,11 +70,15 @@ class Calls:
         assert topk_idx is not None
         numbers = _layout.layout(topk_idx, ask.experts, self.size)
         worst = 0 if ask.sync else self.size * ask.most
-        begun = self.normal.begin(x, scales, numbers, topk_idx, ask.weights, worst, checked=True)
+        begun = self.normal.begin(
+            x, scales, numbers, topk_idx, ask.weights, worst, stream, checked=True, named=True
+        )
         if worst:
             begun = begun._replace(columns=topk_idx.shape[1])
         inner = begun.handle
-        got = self.normal.send(inner, x, scales, inner.topk, ask.weights, stream, numbers=True)
+        got = begun.got or self.normal.send(
+            inner, x, scales, inner.topk, ask.weights, stream, numbers=True
+        )
         handle = EPHandle()
         handle.do_expand, handle.num_experts = ask.expand, ask.experts
         handle.expert_alignment, handle.num_max_tokens_per_rank = ask.alignment, ask.most
@@ -83,7 +87,7 @@ class Calls:
         handle._inner, handle._owner = inner, self
         handle._counts = got.counts
         handle._chosen = got.row_topk[: begun.rows, : begun.columns]
-        handle._most = max(map(sum, zip(*begun.sent))) if begun.sent else worst
+        handle._most = begun.most
         self._number(handle, begun.experts, ask)
         self._name(handle, got)
         rows, come = _expand.pair(self.normal.rows_of(got, begun.rows, scales))

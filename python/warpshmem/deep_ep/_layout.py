@@ -21,21 +21,20 @@ class Layout(NamedTuple):
 
 def layout(topk_idx: torch.Tensor, num_experts: int, n: int, ranks_a_host: int = 8) -> Layout:
     """Count tokens by rank and expert. topk_idx: [T, K], -1: none."""
-    tokens, device = topk_idx.shape[0], topk_idx.device
-    valid = topk_idx >= 0
-    experts = torch.where(valid, topk_idx, torch.full_like(topk_idx, num_experts)).long()
-    ranks = torch.div(experts, num_experts // n, rounding_mode="floor").clamp(max=n)
+    tokens, device, local = topk_idx.shape[0], topk_idx.device, num_experts // n
+    numbers = topk_idx.long()  # with 1 more, so that 0 is none
+    ranks = torch.div(numbers + local, local, rounding_mode="floor")
     inside = torch.zeros((tokens, n + 1), dtype=torch.bool, device=device)
-    inside = inside.scatter_(1, ranks, torch.ones_like(valid))[:, :n].contiguous()
+    inside = inside.scatter_(1, ranks, True)[:, 1:].contiguous()
+    ones = torch.ones((numbers.numel(),), dtype=torch.int32, device=device)
     per_expert = torch.zeros(num_experts + 1, dtype=torch.int32, device=device)
-    flat = experts.flatten()
-    per_expert.scatter_add_(0, flat, torch.ones_like(flat, dtype=torch.int32))
+    per_expert.scatter_add_(0, (numbers + 1).flatten(), ones)
     hosts = None
     if n > ranks_a_host and n % ranks_a_host == 0:
         hosts = (
             inside.view(tokens, n // ranks_a_host, ranks_a_host).any(2).sum(0, dtype=torch.int32)
         )
-    return Layout(inside.sum(0, dtype=torch.int32), hosts, per_expert[:num_experts], inside)
+    return Layout(inside.sum(0, dtype=torch.int32), hosts, per_expert[1:], inside)
 
 
 def given_layout(

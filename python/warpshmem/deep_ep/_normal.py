@@ -34,16 +34,16 @@ class Handle(tuple):
 
 
 class Begun(NamedTuple):
-    """A dispatch before its rows are sent: handle, rows that come here, columns of their top-k,
-    rows of each expert here (none with num_worst_tokens), the experts that are sent, and rows from
-    each PE to each."""
+    """A dispatch whose numbers are there: handle, rows that come here, columns of their top-k, rows
+    of each expert here (none with num_worst_tokens), rows that any PE receives at most, and what
+    was received; None: the rows are to be sent."""
 
     handle: Handle
     rows: int
     columns: int
     experts: List[int]
-    topk: torch.Tensor
-    sent: Optional[List[List[int]]]
+    most: int
+    got: Optional[ep.Received] = None
 
 
 def rounded(counts: List[int], alignment: int) -> List[int]:
@@ -78,9 +78,9 @@ class Normal:
         """A dispatch of a new routing. The host waits for the numbers of all PEs, and rows come in
         tensors that fit. With `worst` it waits for nothing: so many rows are there, and those that
         did not come have no expert."""
-        begun = self.begin(x, scales, numbers, topk_idx, topk_weights, worst)
+        begun = self.begin(x, scales, numbers, topk_idx, topk_weights, worst, stream)
         handle, rows, counts = begun.handle, begun.rows, rounded(begun.experts, alignment)
-        got = self.send(handle, x, scales, handle.topk, topk_weights, stream)
+        got = begun.got or self.send(handle, x, scales, handle.topk, topk_weights, stream)
         columns = begun.columns
         return self._given(got, rows, topk_idx, topk_weights, columns, scales) + (counts, handle)
 
@@ -92,30 +92,102 @@ class Normal:
         topk_idx: Optional[torch.Tensor],
         topk_weights: Optional[torch.Tensor],
         worst: int,
+        stream: Any,
         checked: bool = False,
+        named: bool = False,
     ) -> "Begun":
         """Choose instance and handle of a dispatch of a new routing, and learn its numbers, without
-        `worst` from all PEs. checked: topk_idx is right."""
+        `worst` from all PEs: by kernels that send the rows, too, or on the host. checked: topk_idx
+        is right; named: counts, sources and row_sources are received."""
         topk, experts = self.routing(numbers, topk_idx, checked)
         _topk.check_weights("dispatch", topk_weights)
         key, tokens = self.key(x, scales, experts), x.shape[0]
         if worst:
             entry, number = self._turn(key, topk.shape[1], tokens, worst)
-            sent, rows, come = None, worst, []
             columns = topk.shape[1] if tokens else entry.fields["topk"]
-        else:
-            plan = self._plan(key, topk.shape[1], tokens, numbers)
-            entry, number, sent, columns = plan.entry, plan.number, plan.sent, plan.topk
-            rows, come = sum(each[self.buffer.rank] for each in plan.sent), plan.experts
-        handle = self._handle(entry, number, tokens, rows, topk, numbers.is_token_in_rank, sent)
-        if not worst:
-            entry.used.add(number)
-            weakref.finalize(handle.owner, entry.used.discard, number).atexit = False
-        return Begun(handle, rows, columns, come, topk, sent)
+            handle = self._handle(entry, number, tokens, topk, numbers.is_token_in_rank, None)
+            handle.rows = worst
+            return Begun(handle, worst, columns, [], worst)
+        self.buffer.refuse_capture("dispatch")
+        last, begun = self.pool.last(key), None
+        if last is not None:
+            inside = numbers.is_token_in_rank
+            begun = self._told(last, x, scales, topk, inside, topk_weights, stream, named)
+        if begun is None:
+            begun = self._gathered(key, tokens, topk, numbers)
+        handle = begun.handle
+        used = handle.entry.used
+        used.add(handle.number)
+        weakref.finalize(handle.owner, used.discard, handle.number).atexit = False
+        return begun
+
+    def _told(
+        self,
+        entry: Entry,
+        x: torch.Tensor,
+        scales: Optional[torch.Tensor],
+        topk: torch.Tensor,
+        inside: torch.Tensor,
+        weights: Optional[torch.Tensor],
+        stream: Any,
+        named: bool,
+    ) -> Optional["Begun"]:
+        """Send the rows; kernels tell the numbers. None where a PE has declined."""
+        instance, tokens, n = entry.instance, x.shape[0], self.buffer.group_size
+        number = entry.take(tokens, topk.shape[1])
+        if number is None:
+            return self._decline(entry, x, scales, stream)
+        sums = torch.empty((n, n), dtype=torch.int32, device=x.device)
+        handle = self._handle(entry, number, tokens, topk, inside, sums)
+        columns = topk.shape[1] if tokens else entry.fields["topk"]
+
+        def made(rows: int, halves: int) -> Tuple[ep.Received, List[int], int]:
+            handle.rows = rows
+            got = self.send(handle, x, scales, handle.topk, weights, stream, named, halves)
+            return (got,) + instance.counts(number)
+
+        room = entry.room(tokens)
+        got, counts, rows = made(room, ep.BOTH)
+        if rows < 0:
+            return None
+        if rows > room:
+            got, counts, rows = made(rows, ep.RECEIVE)
+        elif rows * 2 < room:  # not to keep memory that nobody needs
+            got = _fewer(got, rows)
+        handle.rows = entry.rows = rows
+        return Begun(handle, rows, columns, counts, entry.fields["pe_capacity"], got)
+
+    def _decline(
+        self, entry: Entry, x: torch.Tensor, scales: Optional[torch.Tensor], stream: Any
+    ) -> None:
+        """Tell all PEs that this one cannot make the next call."""
+        fields, instance = entry.fields, entry.instance
+        nobody = torch.empty((0, fields["topk"]), dtype=torch.int32, device=x.device)
+        instance.dispatch(
+            x[:0],
+            nobody,
+            handle=entry.spare,
+            received=instance.received(x, 1, True),
+            stream=stream,
+            x_scales=None if scales is None else _as_floats(scales[:0], x.shape[1] // 128),
+            agreed=ep.DECLINES,
+        )
+        instance.counts(entry.spare)
+
+    def _gathered(
+        self, key: Tuple[int, ...], tokens: int, topk: torch.Tensor, numbers: Layout
+    ) -> "Begun":
+        """Learn the numbers from the hosts of all PEs."""
+        plan, rank = self._plan(key, topk.shape[1], tokens, numbers), self.buffer.rank
+        sums = torch.tensor(plan.sent, dtype=torch.int32).cumsum(0, dtype=torch.int32)
+        inside = numbers.is_token_in_rank
+        handle = self._handle(plan.entry, plan.number, tokens, topk, inside, sums.to(topk.device))
+        rows = [sum(column) for column in zip(*plan.sent)]
+        handle.rows = plan.entry.rows = rows[rank]
+        return Begun(handle, rows[rank], plan.topk, plan.experts, max(rows))
 
     def _plan(self, key: Tuple[int, ...], topk: int, tokens: int, numbers: Layout) -> Plan:
         """Agree with all PEs on what a dispatch sends."""
-        self.buffer.refuse_capture("dispatch")
         counted = torch.cat(
             [numbers.num_tokens_per_rank.int(), numbers.num_tokens_per_expert.int()]
         ).tolist()
@@ -244,20 +316,15 @@ class Normal:
         entry: Entry,
         number: int,
         tokens: int,
-        rows: int,
         topk: torch.Tensor,
         inside: torch.Tensor,
-        sent: Optional[List[List[int]]],
+        sums: Optional[torch.Tensor],
     ) -> Handle:
-        matrix = None
-        if sent is not None:
-            matrix = (
-                torch.tensor(sent, dtype=torch.int32).cumsum(0, dtype=torch.int32).to(topk.device)
-            )
-        handle = Handle((matrix, None, None, None, inside, None))
+        """Return a handle without its rows. sums: rank_prefix_matrix, which the call may write."""
+        handle = Handle((sums, None, None, None, inside, None))
         handle.owner = _Owner()
         handle.entry, handle.number, handle.turn = entry, number, entry.turns
-        handle.tokens, handle.rows, handle.own = tokens, rows, topk.shape[1]
+        handle.tokens, handle.own = tokens, topk.shape[1]
         handle.topk = _topk.fitting(topk, entry.fields["topk"], torch.int32, -1)
         handle.kept = set()
         return handle
@@ -286,9 +353,10 @@ class Normal:
         weights: Optional[torch.Tensor],
         stream: Any,
         numbers: bool = False,
+        halves: int = 0,
     ) -> ep.Received:
         """Call the library's dispatch. topk: the handle's; None: the instance knows it. numbers:
-        counts, sources and row_sources are received too."""
+        counts, sources and row_sources are received too. halves: of a call in which PEs agree."""
         entry = handle.entry.other(self.dtype(x, scales))
         got = entry.instance.received(x, handle.rows, topk is None and not numbers)
         if numbers:
@@ -313,6 +381,10 @@ class Normal:
             received=got,
             stream=stream,
             x_scales=_as_floats(scales, x.shape[1] // 128),
+            halves=halves or ep.BOTH,
+            rows_most=handle.rows if halves else 0,
+            agreed=ep.AGREES if halves else 0,
+            row_sums=handle[0] if halves else None,
         )
         handle.kept.add(id(entry))
         return got
@@ -355,6 +427,16 @@ def _as_floats(scales: Optional[torch.Tensor], columns: int) -> Optional[torch.T
         wide[:, : scales.shape[1]] = scales
         return wide.view(torch.float32)
     return scales.contiguous()
+
+
+def _fewer(got: ep.Received, rows: int) -> ep.Received:
+    """Return what was received in memory of so many rows."""
+    copied = {
+        name: getattr(got, name)[:rows].clone()
+        for name in ("rows", "row_scales", "row_topk", "row_weights", "row_sources")
+        if getattr(got, name) is not None
+    }
+    return got._replace(**copied)
 
 
 class _Owner:

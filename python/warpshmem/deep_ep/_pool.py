@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which instance a call of normal mode has: one with space for what all PEs are about to send."""
+"""Which instance a call of normal mode has: one with space for what all PEs are about to send.
+
+On one host PEs take the handles of the last instance in turn, and learn from its kernels whether all
+of them can (`agreed` of shmemx_ep.h). Where one cannot, and between hosts, they gather their numbers.
+"""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from warpshmem import ep
+import warpshmem
+from warpshmem import _lib, ep
 
 from . import _topk
 
@@ -13,15 +19,21 @@ WORD = 64
 FIRST_HANDLES = 64
 LEAST_TOKENS = 256
 TOKENS_MAX = 65536
+SPARE = 1  # handles of an instance beside those that routings have
+HANDLES_MAX = 4096 - SPARE
 
 
 class Entry:
-    """An instance, and which of its handles are free on this PE."""
+    """An instance, and which of its handles are free on this PE. It has one more, `spare`, of calls
+    that are declined."""
 
     def __init__(self, fields: Dict[str, int], team: Any = None) -> None:
         self.fields, self.team = fields, team
-        self.instance = ep.ExpertParallel(team, **fields)
-        self.handles = fields["handles"]
+        self.handles = self.spare = fields["handles"]
+        self.instance = ep.ExpertParallel(team, **dict(fields, handles=self.handles + SPARE))
+        self.agrees = False  # by kernels
+        self.next = 0  # handle of the next dispatch, of all PEs
+        self.rows = 0  # of the last one
         self.used: Set[int] = set()  # handles that objects of this PE have
         self.turns = 0  # dispatches that took the handles in turn
         self.others: Dict[int, Entry] = (
@@ -36,6 +48,19 @@ class Entry:
         if dtype not in self.others:
             self.others[dtype] = Entry(dict(self.fields, dtype=dtype), self.team)
         return self.others[dtype]
+
+    def take(self, tokens: int, topk: int) -> Optional[int]:
+        """Return the handle of the next dispatch; None where this PE cannot make it. By all PEs."""
+        number, fields = self.next, self.fields
+        self.next = (number + 1) % self.handles
+        fits = tokens <= fields["tokens"] and topk <= fields["topk"]
+        return number if fits and number not in self.used else None
+
+    def room(self, tokens: int) -> int:
+        """Return for how many rows a dispatch takes memory before it knows how many come: for as
+        many tokens of every PE, or for what came last."""
+        most = max(tokens * self.instance.n_pes, self.rows, 1)
+        return min(most, self.fields["pe_capacity"])
 
     def words(self) -> List[int]:
         """Return the handles that are free, a bit each, in words of 64 bits."""
@@ -118,9 +143,24 @@ class Pool:
             tokens = last["tokens"]
         capacity = min(tokens * self.buffer.group_size, max(last["pe_capacity"], _power(rows), tokens))
         topk = min(max(last["topk"], topk), key[3])
-        fields = self._fields(key, topk, tokens, capacity, min(handles, 4096))
+        fields = self._fields(key, topk, tokens, capacity, min(handles, HANDLES_MAX))
         entries.append(Entry(fields, self.buffer.team))
+        entries[-1].agrees = self._on_one_host(entries[-1].instance)
         return entries[-1]
+
+    def last(self, key: Tuple[int, ...]) -> Optional[Entry]:
+        """Return the instance whose kernels say what PEs agree on; None: they gather."""
+        entries = self.entries.get(key)
+        return entries[-1] if entries and entries[-1].agrees else None
+
+    def _on_one_host(self, instance: Any) -> bool:
+        """Whether all PEs reach each other's memory of an instance. Collective."""
+        team = warpshmem.TEAM_WORLD if self.buffer.team is None else self.buffer.team
+        reach, address = _lib.core().shmem_ptr, instance.buffer_address(ep.BUFFER_X)
+        reach.restype, reach.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int]
+        pes = [team.translate(rank, warpshmem.TEAM_WORLD) for rank in range(instance.n_pes)]
+        reached = [pe is not None and bool(reach(address, pe)) for pe in pes]
+        return all(told == [1] for told in self.buffer.agreement.gather([int(all(reached))]))
 
     def plan(
         self,
@@ -154,7 +194,9 @@ class Pool:
         local = len(per_expert) // n
         at = begin + n + me * local
         experts = list(map(sum, zip(*[numbers[at : at + local] for numbers in told])))
-        return Plan(entry, (common & -common).bit_length() - 1, sent, experts, topk)
+        number = (common & -common).bit_length() - 1
+        entry.next = (number + 1) % entry.handles
+        return Plan(entry, number, sent, experts, topk)
 
     @staticmethod
     def _common(entry: Optional[Entry], told: List[List[int]], words: int) -> Tuple[int, bool]:

@@ -232,7 +232,7 @@ class Buffer(Local, Masks):
                     num_worst_tokens,
                     launch.stream,
                 )
-        kept = made[4].topk if made[4] is not None else None
+        kept = (made[4].topk, made[4][0]) if made[4] is not None else None
         inputs = (rows, scales, topk_idx, topk_weights, is_token_in_rank)
         return made + (launch.finish(inputs, made[:3] + (kept,)),)  # type: ignore[return-value]
 
