@@ -361,7 +361,9 @@ EP_STEP void ep_sum_terms(const struct ep_run *run, void *out, int piece, int pi
     unsigned has = __ballot_sync(EP_ALL_LANES, mine != 0);
 
     units = end * EP_LANES < units ? end * EP_LANES : units;
-    if (__popc(has) <= 4) {
+    if (__popc(has) <= 2) {
+        ep_plain_sum<2, 7>((uint4 *)out, mine, has, first, end, units);
+    } else if (__popc(has) <= 4) {
         ep_plain_sum<4, 3>((uint4 *)out, mine, has, first, end, units);
     } else if (__popc(has) <= 8) {
         ep_plain_sum<8, 1>((uint4 *)out, mine, has, first, end, units);
