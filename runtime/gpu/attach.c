@@ -13,6 +13,7 @@
 #include "runtime/wait/progress.h"
 #include "runtime/gpu/proxy/proxy.h"
 #include "runtime/gpu/stage/host.h"
+#include "runtime/gpu/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,8 @@ static int open_here(struct wsh_job *job, const char *routine)
     rc = open_gpu(job, routine);
     wsh_signals_restore(&before);
     if (!rc)
+        wsh_gpu_sharers_open(job);
+    if (!rc)
         rc = wsh_device_heap_open(job);
     if (!rc)
         rc = with_no_progress(job, open_parts);
@@ -143,7 +146,7 @@ static int count_sharers(struct wsh_job *job, const struct wsh_peer_blob *peers)
             first = first < 0 ? pe : first;
             n++;
         }
-    job->device.sharers = n;
+    job->device.sharers = n > job->env.gpu_pes ? n : (int)job->env.gpu_pes;
     if (n < 2 || first != job->my_pe || job->device.gpu.mps)
         return 0;
     snprintf(text, sizeof text,

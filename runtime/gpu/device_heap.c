@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/gpu/host.h"
+#include "runtime/gpu/users.h"
 #include "runtime/job/job.h"
 #include "runtime/memory/free_later.h"
 #include "runtime/op/rma.h"
@@ -98,6 +99,7 @@ void wsh_device_heap_close(struct wsh_job *job)
     device->sync_areas = device->counters = device->nic_counters = NULL;
     device->attached = false;
     device->sharers = 0;
+    wsh_gpu_sharers_close(job);
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Passes what device code reports to the user: in waits of the host, and by the watch thread. */
 #include "runtime/gpu/host.h"
+#include "runtime/gpu/users.h"
 #include "runtime/gpu/view/error_texts.h"
 #include "runtime/gpu/view/state.h"
 #include "base/err.h"
@@ -9,9 +10,24 @@
 #include "runtime/wait/notes.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Held by the watch thread while it looks: other threads look only while the device state cannot go. */
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Kernels of another job may hold the room that one of this job needs before those that wait go on. */
+static void name_other_jobs(const struct wsh_job *job, char *text, size_t size)
+{
+    int all = wsh_gpu_sharers(job);
+
+    if (all > job->device.sharers)
+        snprintf(
+            text, size,
+            "; %d processes use this GPU, which this job divided among %d when it began: if blocks wait for "
+            "room, start each job with SHMEM_GPU_PES=%d",
+            all, job->device.sharers, all);
+}
 
 static __attribute__((noinline)) void log_hung(struct wsh_device_state *state)
 {
@@ -21,6 +37,7 @@ static __attribute__((noinline)) void log_hung(struct wsh_device_state *state)
         __atomic_exchange_n(&state->hang_logged, true, __ATOMIC_RELAXED))
         return;
     wsh_report_text(&state->pinned->report.hang, state->job->n_pes, text, sizeof text);
+    name_other_jobs(state->job, text + strlen(text), sizeof text - strlen(text));
     wsh_warn("%s", text);
     wsh_notes_log();
 }
