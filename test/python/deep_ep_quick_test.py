@@ -30,7 +30,7 @@ from deep_ep_job import Job, Skipped  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 
 import deep_ep  # noqa: E402
-from deep_ep import _expand, _low_plans, _topk  # noqa: E402
+from deep_ep import _by_expert, _expand, _low_plans, _topk  # noqa: E402
 from deep_ep.utils import event  # noqa: E402
 from warpshmem import _ep_arrays, _quick, ep  # noqa: E402
 
@@ -127,7 +127,7 @@ def test_rows_alike(job: Job) -> None:
                 with mock.patch.object(_quick, "module", module):
                     at = _expand.places(chosen, counts, alignment, expanded)
                     total = _expand.fold(x, at.rows).float().nan_to_num(nan=-7.0)
-                    found.append(tuple(at) + (total,))
+                    found.append(tuple(at)[:3] + (total,))
             for one, two in zip(*found):
                 assert one.dtype == two.dtype and torch.equal(one, two)
         for dtype in (torch.int64, torch.int32):
@@ -138,6 +138,32 @@ def test_rows_alike(job: Job) -> None:
                 assert _topk.are_right(bad, local) == (not rows)
             twice = torch.zeros((2, 2), dtype=dtype)
             assert not _topk.are_right(twice, local)
+
+
+def test_expansion_by_kernels(job: Job) -> None:
+    """On a GPU, as by operations of torch: places, copies, padding and sums of random routings."""
+    if not job.cuda:
+        raise Skipped("for machines with a GPU")
+    made = torch.Generator().manual_seed(7 + job.rank)
+    shapes = (0, 4, 3, 1), (1, 1, 1, 8), (97, 8, 8, 16), (3000, 8, 64, 128)
+    for rows, k, local, alignment in shapes:
+        order = torch.rand(rows, max(2 * k, local), generator=made).argsort(1)[:, : k + 1].int()
+        wide = torch.where(order < local, order, torch.full_like(order, -1)).cuda()
+        chosen = wide[:, :k]
+        counts = torch.bincount(chosen[chosen >= 0].long(), minlength=local).int()
+        x = torch.randn(rows, 256, generator=made).bfloat16().cuda()
+        scales = torch.randn(rows, 7, generator=made).cuda()
+        weights = torch.randn(rows, k + 1, generator=made).cuda()[:, :k]
+        all_of = int(_expand.aligned(counts, alignment).sum())
+        for expanded in (all_of, all_of + 9, max(all_of - 7, 0)):
+            found = []
+            for patch in (mock.Mock(return_value=False), _by_expert._call):
+                with mock.patch.object(_by_expert, "_call", patch):
+                    at = _expand.places(chosen, counts, alignment, expanded, True)
+                    some = _expand.expand(x, scales, weights, at, True)
+                    found.append(tuple(at) + some + (_expand.fold(some[0], at.rows),))
+            for one, two in zip(*found):
+                assert one.dtype == two.dtype and torch.equal(one, two)
 
 
 def test_they_go_by_plans(job: Job) -> None:

@@ -108,19 +108,9 @@ class Calls:
         handle.num_expanded_tokens = expanded
         if not ask.expand:
             return
-        made = _expand.places(handle._chosen, handle._counts, ask.alignment, expanded)
+        made = _expand.places(handle._chosen, handle._counts, ask.alignment, expanded, ask.ids)
         handle.num_unaligned_recv_tokens_per_expert = handle._counts.clone()
-        handle._places = made
-        if ask.ids:
-            ends = _expand.aligned(handle._counts, ask.alignment).cumsum(0, dtype=torch.int32)
-            handle.recv_expert_ids = self._ids(made, ends)
-
-    @staticmethod
-    def _ids(made: _expand.Places, ends: Tensor) -> Tensor:
-        """Return the expert here of each expanded row, -1 of padding. ends: of aligned counts."""
-        rows = torch.arange(made.sources.shape[0], dtype=torch.int32, device=ends.device)
-        found = torch.bucketize(rows, ends, right=True).int()
-        return torch.where(made.sources >= 0, found, torch.full_like(found, -1))
+        handle._places, handle.recv_expert_ids = made, made.ids
 
     def _name(self, handle: EPHandle, got: ep.Received) -> None:
         """Keep whose token each received row is, and how many came from each source."""
@@ -150,9 +140,7 @@ class Calls:
         topk: Optional[Tensor] = None
         made = handle._places
         if made is not None:
-            rows = _expand.expand(rows, made, ask.zero)
-            scales = _expand.expand(scales, made, ask.zero) if scales is not None else None
-            weights = _expand.expand_choices(weights, made) if weights is not None else None
+            rows, scales, weights = _expand.expand(rows, scales, weights, made, ask.zero)
         else:
             topk = handle._chosen.to(handle.topk_idx.dtype, copy=True).contiguous()
             weights = weights.contiguous() if weights is not None else None

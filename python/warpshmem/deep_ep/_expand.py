@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Expansion: a row for each expert that a received token has here, expert by expert, and the way
-back. Operations of torch on the rows' device, which wait for no GPU."""
+back. Kernels of the library, the extension module, or operations of torch on the rows' device;
+nothing waits for a GPU."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from typing import Any, NamedTuple, Optional, Tuple
 
 import torch
 from warpshmem import _quick
+
+from . import _by_expert
 
 Tensor = torch.Tensor
 
@@ -18,6 +21,7 @@ class Places(NamedTuple):
     ends: Tensor  # [L] int32: an expert's first row plus its real count
     rows: Tensor  # [R, K] int32: the expanded row of each choice, -1: none here
     sources: Tensor  # [E] int64: the received row of each expanded one, -1: padding
+    ids: Optional[Tensor] = None  # [E] int32: the expert of each expanded row, -1: padding
 
 
 def aligned(counts: Tensor, alignment: int) -> Tensor:
@@ -31,12 +35,30 @@ def worst(received: int, topk: int, local: int, alignment: int) -> int:
     return (most + alignment - 1) // alignment * alignment
 
 
-def places(chosen: Tensor, counts: Tensor, alignment: int, expanded: int) -> Places:
+def places(
+    chosen: Tensor, counts: Tensor, alignment: int, expanded: int, ids: bool = False
+) -> Places:
     """Give each expert's rows, in the order of received rows, their places.
 
     chosen: [R, K] int32, experts here, -1: none. counts: [L] int32, how many rows each expert has.
-    expanded: E; what has its place beyond is left out.
+    expanded: E; what has its place beyond is left out. ids: they are wanted too.
     """
+    made = _by_expert.places(chosen, counts, alignment, expanded, ids)
+    if made is not None:
+        return Places(*made)
+    found = _placed(chosen, counts, alignment, expanded)
+    return found._replace(ids=_ids(found, counts, alignment)) if ids else found
+
+
+def _ids(made: Places, counts: Tensor, alignment: int) -> Tensor:
+    ends = aligned(counts, alignment).cumsum(0, dtype=torch.int32)
+    rows = torch.arange(made.sources.shape[0], dtype=torch.int32, device=ends.device)
+    found = torch.bucketize(rows, ends, right=True).int()
+    return torch.where(made.sources >= 0, found, torch.full_like(found, -1))
+
+
+def _placed(chosen: Tensor, counts: Tensor, alignment: int, expanded: int) -> Places:
+    """The same without kernels of the library, and without ids."""
     local, each = counts.shape[0], chosen.shape[1]
     if not chosen.is_cuda and _quick.module is not None:
         return _places(chosen.contiguous(), counts, alignment, expanded)
@@ -66,7 +88,22 @@ def _places(chosen: Tensor, counts: Tensor, alignment: int, expanded: int) -> Pl
     return Places(ends, rows, sources)
 
 
-def expand(rows: Tensor, made: Places, zero: bool) -> Tensor:
+def expand(
+    rows: Tensor, scales: Optional[Tensor], weights: Optional[Tensor], made: Places, zero: bool
+) -> Tuple[Tensor, Optional[Tensor], Optional[Tensor]]:
+    """Return [E, …] rows and scales, copies of their received ones, and [E] weights, of their
+    choices, 0 in padding. zero: all of padding is zero, else anything."""
+    done = _by_expert.expand(rows, scales, weights, made, zero)
+    if done is not None:
+        return done
+    return (
+        _copies(rows, made, zero),
+        _copies(scales, made, zero) if scales is not None else None,
+        expand_choices(weights, made) if weights is not None else None,
+    )
+
+
+def _copies(rows: Tensor, made: Places, zero: bool) -> Tensor:
     """Return [E, …] rows, copies of their received ones. zero: padding is zero, else anything."""
     if not rows.shape[0]:
         return rows.new_zeros((made.sources.shape[0],) + rows.shape[1:])
@@ -117,6 +154,9 @@ def fold(x: Tensor, rows: Tensor) -> Tensor:
         where = made.data_ptr(), x.data_ptr(), rows.data_ptr()
         _quick.module.fold(*where, *rows.shape, x.shape[1])
         return made
+    done = _by_expert.fold(x, rows)
+    if done is not None:
+        return done
     if not x.is_cuda and rows.numel():  # in one pass, which is many times as fast on the CPU
         wide = torch.zeros((x.shape[0] + 1, x.shape[1]), dtype=torch.float32)
         wide[:-1] = x

@@ -8,6 +8,7 @@ from typing import Any, List, Optional, Tuple
 
 import torch
 
+from . import _by_expert
 from ._expand import Places, aligned
 
 
@@ -60,7 +61,13 @@ class EPHandle:
         """Return inclusive sums by scale-up rank and by expert; made when they are first asked
         for."""
         if self._psums is None:
-            out, inside = self._owner.logical
+            inside = self._owner.logical[1]
+            wanted = self._counts if self._places is None else None
+            made = _by_expert.sums(self._sources, wanted, inside, self.expert_alignment)
+            if made is not None:
+                self._psums = made[0], made[1] if self._places is None else self._places.ends
+                return self._psums
+            out = self._owner.logical[0]
             come = self._sources[:, 1].view(out, inside).sum(0).cumsum(0).int()
             if self._places is not None:
                 self._psums = come, self._places.ends

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels of by_expert.h, and their launches. */
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include "ep/device/by_expert.cuh"
+
+enum { BLOCKS = 1024 }; /* at most, of kernels whose warps take rows in turn */
+
+static __global__ void __launch_bounds__(THREADS) sums(const __grid_constant__ ep_sums of)
+{
+    sums_all(of);
+}
+
+static __global__ void __launch_bounds__(PLACERS) place(const __grid_constant__ ep_places of)
+{
+    place_all(of);
+}
+
+static __global__ void __launch_bounds__(THREADS) expand(const __grid_constant__ ep_expand of)
+{
+    expand_all(of);
+}
+
+static __global__ void __launch_bounds__(THREADS) fold(const __grid_constant__ ep_fold of)
+{
+    fold_all(of);
+}
+
+static int blocks_for(int64_t rows)
+{
+    int64_t blocks = (rows + (THREADS / LANES) - 1) / (THREADS / LANES), most = BLOCKS;
+
+    return (int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+int wsh_ep_sums(const struct ep_sums *what, void *stream)
+{
+    sums<<<1, THREADS, 0, (cudaStream_t)stream>>>(*what);
+    return cudaGetLastError();
+}
+
+int wsh_ep_places(const struct ep_places *what, void *stream)
+{
+    int threads = what->received < PLACERS ? (int)((what->received + LANES - 1) / LANES * LANES) : PLACERS;
+
+    place<<<(unsigned)what->local, threads < LANES ? LANES : threads, 0, (cudaStream_t)stream>>>(*what);
+    return cudaGetLastError();
+}
+
+int wsh_ep_expand(const struct ep_expand *what, void *stream)
+{
+    int64_t most = what->received > what->expanded ? what->received : what->expanded;
+
+    expand<<<blocks_for(most), THREADS, 0, (cudaStream_t)stream>>>(*what);
+    return cudaGetLastError();
+}
+
+int wsh_ep_fold(const struct ep_fold *what, void *stream)
+{
+    fold<<<blocks_for(what->received), THREADS, 0, (cudaStream_t)stream>>>(*what);
+    return cudaGetLastError();
+}
