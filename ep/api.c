@@ -20,7 +20,7 @@ int shmemx_ep_bytes(const shmemx_ep_config_t *given, int n_pes, int pes_per_host
         return 1;
     ep_shape_fill(&shape, &config, 0, n_pes, pes_per_host);
     bytes->symmetric = shape.bytes;
-    bytes->local = sizeof(struct shmemx_ep) + ep_state_bytes(&shape) + ep_phase_bytes(&shape) +
+    bytes->local = sizeof(struct shmemx_ep) + ep_states_bytes(&shape) + ep_phase_bytes(&shape) +
                    (config.masks ? ep_masks_bytes(&shape) : 0) + (size_t)shape.near * sizeof(char *) +
                    (config.device ? 0 : shape.group) + (size_t)(n_pes + shape.handles) * sizeof(int) +
                    (size_t)shape.counters * sizeof(shmemx_counter_t);

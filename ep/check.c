@@ -83,9 +83,8 @@ static int check_limits(const char *routine, const shmemx_ep_config_t *config, i
     REFUSE_IF(config->topk_bits != 0 && config->topk_bits != 32 && config->topk_bits != 64,
               "topk_bits is %d; it is 32 or 64, or 0 for 32", config->topk_bits);
     REFUSE_IF(config->masks != 0 && config->masks != 1, "masks is %d; it is 0 or 1", config->masks);
-    REFUSE_IF(config->masks && (config->device || config->mode != SHMEMX_EP_LOW_LATENCY ||
-                                config->route == SHMEMX_EP_ONE_COPY),
-              "masks is 1, which is for low latency with rows in memory of the host, not by "
+    REFUSE_IF(config->masks && (config->mode != SHMEMX_EP_LOW_LATENCY || config->route == SHMEMX_EP_ONE_COPY),
+              "masks is 1, which is for low latency, not by "
               "SHMEMX_EP_ONE_COPY: a PE that hands rows on would take those of others along; give 0");
     REFUSE_IF(config->limit_ms < 0 || (config->limit_ms && !config->masks),
               "limit_ms is %d; it is positive, with masks, or 0", config->limit_ms);

@@ -116,7 +116,7 @@ static void print_choice(const struct shmemx_ep *ep)
             "%zu beside "
             "it, %d counters",
             mode, shape->n, shape->near, route, shape->window, shape->slots, shape->handles, shape->bytes,
-            ep_state_bytes(shape), shape->counters);
+            ep_states_bytes(shape), shape->counters);
 }
 
 static int take_arena(struct shmemx_ep *ep)
@@ -155,16 +155,16 @@ static int take_local(struct shmemx_ep *ep)
 /* What moves the rows: this thread, or kernels. */
 static int take_mover(struct shmemx_ep *ep)
 {
+    if (ep_masks_open(ep))
+        return 1;
     if (ep->config.device)
         return ep_device_calls->open(ep);
-    ep->state = calloc(1, ep_state_bytes(&ep->shape));
+    ep->state = calloc(1, ep_states_bytes(&ep->shape));
     ep->phase = calloc(1, ep_phase_bytes(&ep->shape));
     ep->group = calloc(1, ep->shape.group + 1);
     if (!ep->state || !ep->phase || !ep->group)
-        return ep_refuse(routine, "no memory for %zu bytes of state", ep_state_bytes(&ep->shape));
+        return ep_refuse(routine, "no memory for %zu bytes of state", ep_states_bytes(&ep->shape));
     memset(ep->arena, 0, ep->shape.zeros);
-    if (ep_masks_open(ep))
-        return 1;
     if (shmem_ctx_create(0, &ep->ctx))
         return ep_refuse(routine, "no context; destroy some, for each instance takes one");
     return 0;
@@ -205,6 +205,10 @@ static void give_up(struct shmemx_ep *ep)
 
 static int check_route(const struct shmemx_ep *ep)
 {
+    if (ep->config.masks && ep->config.device && ep->shape.far)
+        return ep_refuse(routine,
+                         "masks is 1 and rows are in memory of the GPU: kernels have no masks between "
+                         "hosts; give 0, or rows in memory of the host");
     if (ep->config.route == SHMEMX_EP_ONE_COPY && !ep->hosts_alike)
         return ep_refuse(
             routine, "route is SHMEMX_EP_ONE_COPY, and hosts do not have equally many PEs of the team that "

@@ -43,6 +43,23 @@ EP_FN size_t ep_state_bytes(const struct ep_shape *shape)
     return sizeof(struct ep_state) + (first + (size_t)shape->far) * sizeof(uint64_t);
 }
 
+/* What kernels have of masks lies behind it, where an instance pushes. */
+EP_FN struct ep_live *ep_live_of(const struct ep_shape *shape, struct ep_state *state)
+{
+    return (struct ep_live *)((char *)state + ep_align(ep_state_bytes(shape), 16));
+}
+
+EP_FN size_t ep_live_bytes(const struct ep_shape *shape)
+{
+    return sizeof(struct ep_live) + EP_LIVE_ROWS * (size_t)shape->n * sizeof(int32_t);
+}
+
+/* Of both. */
+EP_FN size_t ep_states_bytes(const struct ep_shape *shape)
+{
+    return ep_align(ep_state_bytes(shape), 16) + (shape->pushes ? ep_live_bytes(shape) : 0);
+}
+
 /* Counters that a call waits for: NAME, and what they say of the PE that is waited for. */
 #define EP_PHASES(X)                                   \
     X(NEAR, "its rows are in its store")               \
@@ -149,6 +166,9 @@ int ep_check_counts(const struct shmemx_ep *ep, int handle);
 /* Describes the wait that a call of this PE is in, or its wrong part, for a report; nothing where there is neither. */
 void ep_report(void *ep, char *text, size_t size);
 
+/* What a phase says of the PE that is waited for. */
+const char *ep_phase_text(int phase);
+
 /* What is wrong with a part, why and what to do. */
 void ep_wrong_part_text(const struct ep_wrong_part *wrong, char *text, size_t size);
 
@@ -174,8 +194,9 @@ struct ep_device_calls {
     int (*combine)(struct shmemx_ep *ep, const shmemx_ep_combine_t *call);
     int (*counts)(struct shmemx_ep *ep, int handle, int32_t *counts, int32_t *rows);
     int (*statistics)(struct shmemx_ep *ep, shmemx_ep_statistics_t *statistics);
-    bool (*reaches)(const void *address); /* whether kernels may use it */
-    void *(*take)(size_t bytes);          /* memory of the GPU, or NULL */
+    int (*masks)(struct shmemx_ep *ep, enum ep_masks_how how); /* ep->masks->live and ->state */
+    bool (*reaches)(const void *address);                      /* whether kernels may use it */
+    void *(*take)(size_t bytes);                               /* memory of the GPU, or NULL */
     void (*give)(void *memory);
 };
 extern const struct ep_device_calls *const ep_device_calls;

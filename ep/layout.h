@@ -115,9 +115,10 @@ struct ep_shape {
     int pulls, chunks;
     size_t near_words[2], near_begun[2], near_ready[2], near_back[2];
     /* Low latency (ep/low) */
-    int pushes, exact;         /* it is that; results are pushed row by row */
-    int units, pieces;         /* of EP_LOW_UNIT columns; of a row at most, a power of two */
-    int low_workers;           /* that have a piece each where there are few rows */
+    int pushes, exact; /* it is that; results are pushed row by row */
+    int units, pieces; /* of EP_LOW_UNIT columns; of a row at most, a power of two */
+    int low_workers;   /* that have a piece each where there are few rows */
+    int masks;         /* kernels go on without PEs; in a hole, so that others read what they have read */
     uint64_t by_mine, by_topk; /* divisors */
     size_t low_meta;           /* bytes of a slot's meta */
     size_t low_head, low_slot; /* bytes before a slot's row, and of a slot */

@@ -10,26 +10,49 @@ size_t ep_masks_arena(const struct ep_shape *shape)
     return ep_align(((size_t)shape->n + 1) * sizeof(struct ep_told), EP_ALIGN);
 }
 
+/* Of what the host copies from kernels; a multiple of 16. */
+static size_t copies_bytes(const struct ep_shape *shape)
+{
+    return ep_align(ep_live_bytes(shape), 16) + ep_align(sizeof(struct ep_state), 16);
+}
+
 size_t ep_masks_bytes(const struct ep_shape *shape)
 {
     size_t each = sizeof(struct ep_told) + sizeof(uint64_t) + 2 * sizeof(int32_t);
     size_t choices = (size_t)shape->tokens * shape->topk;
 
-    return choices * sizeof(int64_t) + sizeof(struct ep_masks) + (size_t)shape->n * each +
-           (size_t)shape->counters * sizeof(uint64_t);
+    return ep_align(choices * sizeof(int64_t) + sizeof(struct ep_masks) + (size_t)shape->n * each +
+                        (size_t)shape->counters * sizeof(uint64_t),
+                    16) +
+           copies_bytes(shape);
+}
+
+/* Where PEs tell each other: of kernels in memory of the host, too. Collective. */
+static struct ep_told *take_told(const struct shmemx_ep *ep)
+{
+    size_t bytes = ep_masks_arena(&ep->shape);
+    struct ep_told *told = ep->config.device ? shmemx_team_malloc(ep->team, bytes)
+                                             : (struct ep_told *)(ep->arena + ep->shape.bytes - bytes);
+
+    if (told)
+        memset(told, 0, bytes);
+    return told;
 }
 
 int ep_masks_open(struct shmemx_ep *ep)
 {
     const struct ep_shape *shape = &ep->shape;
     size_t n = (size_t)shape->n;
+    struct ep_told *told = ep->config.masks ? take_told(ep) : NULL;
     char *at;
 
     if (!ep->config.masks)
         return 0;
     at = calloc(1, ep_masks_bytes(shape));
     ep->masks = (struct ep_masks *)at;
-    if (!at)
+    if (at)
+        ep->masks->told = told;
+    if (!at || !told)
         return ep_refuse("shmemx_ep_create", "no memory for %zu bytes of masks", ep_masks_bytes(shape));
     at += sizeof(struct ep_masks);
     ep->masks->topk = at;
@@ -39,13 +62,16 @@ int ep_masks_open(struct shmemx_ep *ep)
     ep->masks->masked = (int32_t *)(ep->masks->missed + shape->counters);
     ep->masks->dropped = ep->masks->masked + n;
     ep->masks->limit = ep->config.limit_ms ? ep->config.limit_ms / 1000. : 100.;
-    ep->masks->told = (struct ep_told *)(ep->arena + shape->bytes - ep_masks_arena(shape));
-    memset(ep->masks->told, 0, ep_masks_arena(shape));
+    ep->masks->live = (struct ep_live *)(at + ep_masks_bytes(shape) - copies_bytes(shape));
+    ep->masks->state = (struct ep_state *)((char *)ep->masks->live + ep_align(ep_live_bytes(shape), 16));
+    ep->masks->live->limit = (uint64_t)(ep->masks->limit * 1e9);
     return 0;
 }
 
 void ep_masks_close(struct shmemx_ep *ep)
 {
+    if (ep->masks && ep->config.device && ep->masks->told)
+        shmemx_team_free(ep->team, ep->masks->told);
     free(ep->masks);
     ep->masks = NULL;
 }
@@ -56,15 +82,91 @@ void ep_masks_set(struct ep_masks *masks, int pe, int masked)
     masks->masked[pe] = masked;
 }
 
+void ep_masks_say(const struct ep_masks *masks, const int *pes, int pe, int phase, bool failed,
+                  long long call)
+{
+    const char *kind = phase < EP_PHASE_Y ? "dispatch" : "combine";
+    const char *routine = phase < EP_PHASE_Y ? "shmemx_ep_dispatch" : "shmemx_ep_combine";
+
+    if (failed)
+        ep_refuse(routine, "PE %d has failed; from %s %lld on calls go on without it", pes[pe], kind, call);
+    else
+        ep_refuse(
+            routine,
+            "PE %d is masked, since %s %lld has waited for %g s until %s; calls go on without it, until "
+            "shmemx_ep_mask_update(ep, %d, 0)",
+            pes[pe], kind, call, masks->limit, ep_phase_text(phase), pe);
+}
+
+void ep_masks_from_live(struct shmemx_ep *ep)
+{
+    int n = ep->shape.n;
+    const int32_t *rows = ep->masks->live->rows;
+
+    for (int pe = 0; pe < n; pe++) {
+        if (!rows[EP_LIVE_MASKED * n + pe] || ep->masks->masked[pe])
+            continue;
+        ep_masks_set(ep->masks, pe, 1);
+        ep_masks_say(ep->masks, ep->pes, pe, rows[EP_LIVE_WHY * n + pe] - 1, shmemx_pe_failed(ep->pes[pe]),
+                     rows[EP_LIVE_CALL * n + pe]);
+    }
+}
+
+void ep_masks_to_live(const struct shmemx_ep *ep)
+{
+    struct ep_live *live = ep->masks->live;
+    size_t row = (size_t)ep->shape.n * sizeof(int32_t);
+
+    memcpy(live->rows + EP_LIVE_MASKED * ep->shape.n, ep->masks->masked, row);
+    memcpy(live->rows + EP_LIVE_KNOWN * ep->shape.n, ep->masks->masked, row);
+    live->any = live->known_any = (uint32_t)ep->masks->any;
+}
+
+/* What kernels have, to the host, and back. */
+static int load(struct shmemx_ep *ep, enum ep_masks_how how)
+{
+    if (!ep->config.device)
+        return 0;
+    if (ep_device_calls->masks(ep, how))
+        return 1;
+    ep_masks_from_live(ep);
+    return 0;
+}
+
+static int store(struct shmemx_ep *ep)
+{
+    if (!ep->config.device)
+        return 0;
+    ep_masks_to_live(ep);
+    return ep_device_calls->masks(ep, EP_MASKS_WRITE);
+}
+
+static struct ep_state *state_of(struct shmemx_ep *ep)
+{
+    return ep->config.device ? ep->masks->state : ep->state;
+}
+
+void ep_masks_news(struct shmemx_ep *ep)
+{
+    uint64_t generation = shmemx_failure_generation();
+
+    if (ep->masks->generation == generation)
+        return;
+    ep->masks->generation = generation;
+    for (int pe = 0; pe < ep->shape.n; pe++)
+        __atomic_store_n(&ep->masks->failed[pe], shmemx_pe_failed(ep->pes[pe]), __ATOMIC_RELAXED);
+}
+
 /* To number `pe`: where calls with this PE go on. What this PE has put before is there then. */
 static void tell(struct shmemx_ep *ep, int pe)
 {
     struct ep_told mine = ep->masks->sent[pe];
 
     mine.there = 1;
-    mine.dispatches = ep->state->dispatches;
-    mine.combines = ep->state->combines;
-    shmem_ctx_quiet(ep->ctx);
+    mine.dispatches = state_of(ep)->dispatches;
+    mine.combines = state_of(ep)->combines;
+    if (!ep->config.device)
+        shmem_ctx_quiet(ep->ctx);
     shmem_putmem(ep->masks->told + ep->shape.me, &mine, sizeof mine, ep->pes[pe]);
     shmem_uint64_p(&ep->masks->told[ep->shape.n].there, 1, ep->pes[pe]);
     shmem_quiet();
@@ -81,7 +183,7 @@ static void count_from(struct shmemx_ep *ep, int first, int far, const uint64_t 
 static void take_one(struct shmemx_ep *ep, int pe)
 {
     const struct ep_told *told = &ep->masks->told[pe];
-    struct ep_state *state = ep->state;
+    struct ep_state *state = state_of(ep);
     int far;
 
     if (told->dispatches > state->dispatches)
@@ -100,9 +202,11 @@ void ep_masks_look(struct shmemx_ep *ep)
 {
     struct ep_told *told = ep->masks->told;
 
-    if (!__atomic_load_n(&told[ep->shape.n].there, __ATOMIC_RELAXED))
+    const struct ep_state *state = state_of(ep);
+
+    if (!__atomic_load_n(&told[ep->shape.n].there, __ATOMIC_RELAXED) || load(ep, EP_MASKS_READ))
         return;
-    if (ep->state->dispatches != ep->state->received || ep->state->combines != ep->state->combined)
+    if (state->dispatches != state->received || state->combines != state->combined)
         return;
     told[ep->shape.n].there = 0;
     for (int pe = 0; pe < ep->shape.n; pe++)
@@ -110,6 +214,7 @@ void ep_masks_look(struct shmemx_ep *ep)
             take_one(ep, pe);
             told[pe].there = 0;
         }
+    store(ep);
 }
 
 /* Of all three routines. */
@@ -136,7 +241,11 @@ int shmemx_ep_mask_update(shmemx_ep_t ep, int pe, int masked)
                          pe, ep->shape.n - 1);
     if (masked != 0 && masked != 1)
         return ep_refuse(routine, "masked is %d; it is 1, or 0 to take the PE back", masked);
+    if (load(ep, EP_MASKS_READ))
+        return 1;
     ep_masks_set(ep->masks, pe, masked);
+    if (store(ep))
+        return 1;
     if (!masked)
         tell(ep, pe);
     return 0;
@@ -150,19 +259,24 @@ int shmemx_ep_mask_query(shmemx_ep_t ep, int32_t *masked)
         return 1;
     if (!masked)
         return ep_refuse(routine, "masked is NULL; give room for %d numbers", ep->shape.n);
+    if (ep->config.device)
+        ep_masks_news(ep);
+    if (load(ep, EP_MASKS_LOOK))
+        return 1;
     memcpy(masked, ep->masks->masked, (size_t)ep->shape.n * sizeof *masked);
     return 0;
 }
 
 int shmemx_ep_mask_clean(shmemx_ep_t ep)
 {
-    if (check_masks("shmemx_ep_mask_clean", ep, true))
+    if (check_masks("shmemx_ep_mask_clean", ep, true) || load(ep, EP_MASKS_READ))
         return 1;
-    for (int pe = 0; pe < ep->shape.n; pe++) {
-        if (pe == ep->shape.me)
-            continue;
+    for (int pe = 0; pe < ep->shape.n; pe++)
         ep_masks_set(ep->masks, pe, 0);
-        tell(ep, pe);
-    }
+    if (store(ep))
+        return 1;
+    for (int pe = 0; pe < ep->shape.n; pe++)
+        if (pe != ep->shape.me)
+            tell(ep, pe);
     return 0;
 }

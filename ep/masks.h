@@ -20,6 +20,7 @@ extern "C" {
 
 struct shmemx_ep;
 struct ep_shape;
+struct ep_state;
 
 /* Of one PE, for another. */
 struct ep_told {
@@ -38,8 +39,42 @@ struct ep_masks {
     uint64_t *missed; /* [counters]: how many calls more there were than puts that the counter has counted */
     struct ep_told *sent; /* [n]: puts to each */
     void *topk;           /* of a call, without choices of those that are masked; [tokens][topk] of 8 bytes */
-    struct ep_told *told; /* [n] by each, and [n].there: any; in the arena */
+    struct ep_told *told; /* [n] by each, and [n].there: any; in symmetric memory of the host */
+    /* Of kernels, copies for the host: of what is there, and of numbers; failures, which they read there */
+    struct ep_live *live;
+    struct ep_state *state;
+    uint8_t *failed; /* [n], pinned */
+    uint64_t generation;
 };
+
+/*
+ * What kernels have of masks, behind the state (ep_live_of). Within a kernel `masked` grows, and `known` stays what it
+ * was at the beginning: what all groups must see alike goes by that.
+ */
+struct ep_live {
+    uint64_t limit, when;  /* of a wait, in ns; the GPU's time when a PE was masked last */
+    uint64_t verdict;      /* dispatch * 4 + enum ep_verdict */
+    const uint8_t *failed; /* [n], of the host; or NULL */
+    uint32_t any, known_any, met, blanks;
+    int32_t rows[]; /* [EP_LIVE_ROWS][n] */
+};
+
+/* WHY: 1 + the phase of the wait, CALL: its number, both of who has been masked by a kernel. */
+enum ep_live_row {
+    EP_LIVE_MASKED,
+    EP_LIVE_KNOWN,
+    EP_LIVE_DROPPED,
+    EP_LIVE_BLANK,
+    EP_LIVE_WHY,
+    EP_LIVE_CALL,
+    EP_LIVE_ROWS
+};
+
+/* What groups do with the words of a dispatch, some of which some have waited for in vain. */
+enum ep_verdict { EP_VERDICT_OPEN = 1, EP_VERDICT_DROP, EP_VERDICT_TAKE };
+
+/* Of what kernels have: a look at it; the same when calls are over, before a change; the change. */
+enum ep_masks_how { EP_MASKS_LOOK, EP_MASKS_READ, EP_MASKS_WRITE };
 
 /* Bytes at the end of the arena, and beside it, of an instance with masks. */
 size_t ep_masks_arena(const struct ep_shape *shape);
@@ -51,6 +86,17 @@ void ep_masks_close(struct shmemx_ep *ep);
 
 /* Masks number `pe` of the team, or takes it back. */
 void ep_masks_set(struct ep_masks *masks, int pe, int masked);
+
+/* A line for number `pe`, which a wait of the phase has masked. */
+void ep_masks_say(const struct ep_masks *masks, const int *pes, int pe, int phase, bool failed,
+                  long long call);
+
+/* Between masks and their copy `live`: what kernels have masked, with a line for each; and back. */
+void ep_masks_from_live(struct shmemx_ep *ep);
+void ep_masks_to_live(const struct shmemx_ep *ep);
+
+/* Of kernels, at the beginning of each call: tells them of failures. */
+void ep_masks_news(struct shmemx_ep *ep);
 
 /* At the beginning of a sending half: takes what PEs have told, unless halves of the other kind are under way. */
 void ep_masks_look(struct shmemx_ep *ep);

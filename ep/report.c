@@ -48,7 +48,7 @@ static int waited_for(const struct shmemx_ep *ep, int phase, const struct family
     return ep->pes[is_near(phase) ? shape->host * shape->near + number : ep_far_pe(shape, number)];
 }
 
-static const char *text_of(int phase)
+const char *ep_phase_text(int phase)
 {
 #define EP_PHASE_TEXT(name, text) text,
     static const char *const texts[] = {EP_PHASES(EP_PHASE_TEXT)};
@@ -128,5 +128,5 @@ void ep_report(void *arg, char *text, size_t size)
         return;
     name_pes(ep, phase, pes, sizeof pes);
     snprintf(text, size, "expert parallelism, %s: %s %lld waits until %s:%s", mode_of(ep),
-             phase < EP_PHASE_Y ? "dispatch" : "combine", call, text_of(phase), pes);
+             phase < EP_PHASE_Y ? "dispatch" : "combine", call, ep_phase_text(phase), pes);
 }

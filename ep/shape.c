@@ -137,6 +137,7 @@ static void fill_low(struct ep_shape *shape, int masks)
 {
     int results = masks ? shape->near * shape->topk : most_of(shape->near, shape->topk);
 
+    shape->masks = masks;
     shape->by_mine = ep_divisor(shape->mine);
     shape->by_topk = ep_divisor(shape->topk);
     shape->low_workers = shape->device ? EP_LOW_WORKERS : ep_host_workers();
@@ -279,5 +280,5 @@ void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int
     else
         lay_out_pulled(shape, &room);
     room_take(&room, (size_t)shape->handles, shape->kept);
-    shape->bytes = room.bytes + (config->masks ? ep_masks_arena(shape) : 0);
+    shape->bytes = room.bytes + (config->masks && !config->device ? ep_masks_arena(shape) : 0);
 }

@@ -77,8 +77,8 @@ typedef struct {
     int pe_capacity;     /* high throughput: rows that a PE receives at most (0: tokens * the smaller of topk
                             and n) */
     /*
-     * Low latency, rows in memory of the host: 1: calls go on without PEs that fail, or make others wait for
-     * more than limit_ms (0: 100,000), and with SHMEMX_EP_AUTO directly; shmemx_ep_mask_query.
+     * Low latency, rows in memory of the host or, on one host, of GPUs: 1: calls go on without PEs that fail, or
+     * make others wait for more than limit_ms (0: 100,000), and with SHMEMX_EP_AUTO directly; shmemx_ep_mask_query.
      */
     int masks, limit_ms;
     int unused[12];

@@ -28,18 +28,34 @@ static int ep_cuda_refuse(const char *routine, const char *what, cudaError_t sta
     return ep_refuse(routine, "%s: %s", what, cudaGetErrorString(status));
 }
 
+static bool ep_is_captured(cudaStream_t stream)
+{
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+
+    return !cudaStreamIsCapturing(stream, &capture) && capture != cudaStreamCaptureStatusNone;
+}
+
+#include "ep/device/masks/host.cuh"
+
+static const struct ep_low_kernels *ep_low_kernels(const struct ep_shape *shape)
+{
+    if (shape->masks)
+        return &ep_low_masks_kernels;
+    return shape->far ? &ep_low_far_kernels : &ep_low_near_kernels;
+}
+
 static const void *ep_dispatch_kernel(const struct ep_shape *shape)
 {
     if (!shape->pushes)
         return shape->pulls ? ep_kernel_pull_dispatch : (const void *)ep_kernel_dispatch;
-    return shape->far ? ep_low_far_kernels.dispatch : ep_low_near_kernels.dispatch;
+    return ep_low_kernels(shape)->dispatch;
 }
 
 static const void *ep_combine_kernel(const struct ep_shape *shape)
 {
     if (!shape->pushes)
         return shape->pulls ? ep_kernel_pull_combine : (const void *)ep_kernel_combine;
-    return shape->far ? ep_low_far_kernels.combine : ep_low_near_kernels.combine;
+    return ep_low_kernels(shape)->combine;
 }
 
 static int ep_shared_refuse(size_t bytes)
@@ -119,7 +135,7 @@ static void ep_lay_out_run(const struct shmemx_ep *ep, struct ep_kernels *kernel
     const struct ep_shape *shape = &ep->shape;
     struct ep_run *run = &kernels->run;
 
-    run->state = (struct ep_state *)ep_take(pieces, ep_state_bytes(shape));
+    run->state = (struct ep_state *)ep_take(pieces, ep_states_bytes(shape));
     run->near_arena = (char *const *)ep_take(pieces, sizeof(char *) * (size_t)shape->near);
     run->pes = (const int *)ep_take(pieces, sizeof(int) * (size_t)shape->n);
     run->counters = (const shmemx_counter_t *)ep_take(pieces, sizeof(shmemx_counter_t) * (size_t)shape->counters);
@@ -156,11 +172,11 @@ static cudaError_t ep_make_run(struct shmemx_ep *ep, struct ep_kernels *kernels)
     if (!status)
         status = cudaMemsetAsync(pieces.memory, 0, pieces.bytes, kernels->stream);
     if (!status)
-        status = cudaHostAlloc((void **)&ep->phase, ep_phase_bytes(&ep->shape),
+        status = cudaHostAlloc((void **)&ep->phase, ep_pinned_bytes(&ep->shape),
                                cudaHostAllocMapped | cudaHostAllocPortable);
     if (status)
         return status;
-    memset(ep->phase, 0, ep_phase_bytes(&ep->shape));
+    memset(ep->phase, 0, ep_pinned_bytes(&ep->shape));
     pieces.bytes = 0;
     ep_lay_out_run(ep, kernels, &pieces);
     kernels->run.shape = ep->shape;
@@ -186,13 +202,6 @@ static cudaError_t ep_start(const void *kernel, const struct ep_kernels *kernels
     config.attrs = &together;
     config.numAttrs = 1;
     return cudaLaunchKernelExC(&config, kernel, args);
-}
-
-static bool ep_is_captured(cudaStream_t stream)
-{
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-
-    return !cudaStreamIsCapturing(stream, &capture) && capture != cudaStreamCaptureStatusNone;
 }
 
 static cudaError_t ep_start_dispatch(struct ep_kernels *kernels, const shmemx_ep_dispatch_t *call, cudaStream_t stream)
@@ -289,6 +298,8 @@ static int ep_device_open(struct shmemx_ep *ep)
         return 1;
     status = ep_make_run(ep, kernels);
     if (!status)
+        status = ep_masks_first(ep);
+    if (!status)
         status = ep_start_first(kernels);
     if (!status)
         status = ep_marks_open(&kernels->run.marks, kernels->stream, &kernels->first);
@@ -297,15 +308,19 @@ static int ep_device_open(struct shmemx_ep *ep)
 
 static int ep_device_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
-    cudaError_t status = ep_start_dispatch(ep->kernels, call, (cudaStream_t)call->stream);
+    cudaError_t status;
 
+    ep_masks_before(ep, call->halves, (cudaStream_t)call->stream);
+    status = ep_start_dispatch(ep->kernels, call, (cudaStream_t)call->stream);
     return status ? ep_cuda_refuse("shmemx_ep_dispatch", "the kernel does not start", status) : 0;
 }
 
 static int ep_device_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
 {
-    cudaError_t status = ep_start_combine(ep->kernels, call, (cudaStream_t)call->stream);
+    cudaError_t status;
 
+    ep_masks_before(ep, call->halves, (cudaStream_t)call->stream);
+    status = ep_start_combine(ep->kernels, call, (cudaStream_t)call->stream);
     return status ? ep_cuda_refuse("shmemx_ep_combine", "the kernel does not start", status) : 0;
 }
 
@@ -320,6 +335,8 @@ static int ep_low_counts(struct shmemx_ep *ep, int handle, int32_t *counts, int3
     struct ep_kept kept;
 
     do {
+        if (ep->masks)
+            ep_masks_news(ep);
         status = cudaMemcpyAsync(&kept, from, sizeof kept, cudaMemcpyDeviceToHost, kernels->stream);
         if (!status)
             status = cudaStreamSynchronize(kernels->stream);
@@ -400,7 +417,8 @@ static void ep_device_give(void *memory)
 
 static const struct ep_device_calls ep_device_table = {ep_device_open,    ep_device_close,  ep_device_dispatch,
                                                        ep_device_combine, ep_device_counts, ep_device_statistics,
-                                                       ep_device_reaches, ep_device_take,   ep_device_give};
+                                                       ep_device_masks,   ep_device_reaches, ep_device_take,
+                                                       ep_device_give};
 extern "C" const struct ep_device_calls *const ep_device_calls = &ep_device_table;
 
 #endif

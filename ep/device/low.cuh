@@ -37,13 +37,22 @@ EP_STEP int ep_low_far(const struct ep_run *run)
 }
 #endif
 
-/* Nor masks. */
+/* Nor masks, but in low_masks.cu (masks/waits.cuh). */
+#ifndef EP_LOW_MASKS
+#define ep_low_masks_begin(run) ((void)0)
 #define ep_masked(run, pe) ((void)(pe), 0)
+#define ep_masked_before(run, pe) ((void)(pe), 0)
+#define ep_lacks(run, expert) 0
 #define ep_any_masked(run) 0
 #define ep_drops(run, renew) 0
 #define ep_dropped(run, pe) 0
 #define ep_lie_apart(run) 0
+#define ep_absent(run, wait, polls) false
 #define ep_absent_blank(run, args, come) ((void)0)
+#define ep_low_words_again(run, number) 0
+#define ep_low_dispatched(run, args, call, receives) ep_low_last(run)
+#define ep_low_combined_by_last(run, args, call, receives) ep_low_last(run)
+#endif
 
 EP_STEP char *ep_near_base(const struct ep_run *run, int near)
 {
@@ -104,6 +113,10 @@ struct ep_low_wait {
     const uint64_t *word;
     uint64_t value, since;
     int phase, near;
+#ifdef EP_LOW_MASKS
+    int failed;     /* looks at which the PE had failed */
+    uint64_t began; /* when it was late first */
+#endif
 };
 
 #ifdef EP_LOW_FAR
@@ -158,6 +171,10 @@ EP_STEP void ep_low_polled(const struct ep_run *run, const struct ep_low_wait *w
         run->phase->needs[wait->near] = 0;
 }
 
+#ifdef EP_LOW_MASKS
+#include "ep/device/masks/waits.cuh"
+#endif
+
 /* By any lane alone. The word holds its number and the call's in one. */
 EP_STEP uint32_t ep_word_await(const struct ep_run *run, int phase, int near, const uint64_t *word, uint32_t call)
 {
@@ -166,6 +183,10 @@ EP_STEP uint32_t ep_word_await(const struct ep_run *run, int phase, int near, co
     unsigned polls = 0;
 
     while ((uint32_t)value != call) {
+        if (ep_absent(run, &wait, polls)) {
+            value = 0;
+            break;
+        }
         ep_low_poll(run, &wait, ++polls);
         value = wsh_ptx_poll(word);
     }
@@ -186,6 +207,8 @@ EP_STEP void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_
     while (!__all_sync(EP_ALL_LANES, there)) {
         there = there || wsh_ptx_poll(mine) == number;
         polls++;
+        if (!there)
+            there = ep_absent(run, &wait, polls);
         if (!there)
             ep_low_poll(run, &wait, polls);
     }

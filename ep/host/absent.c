@@ -7,27 +7,6 @@ static double now(void)
     return (double)ep_nanoseconds() * 1e-9;
 }
 
-static void mask(const struct ep_run *run, int phase, int pe, bool failed)
-{
-    static const char *const texts[] = {
-#define EP_PHASE_TEXT(name, text) text,
-        EP_PHASES(EP_PHASE_TEXT)};
-    const char *kind = phase < EP_PHASE_Y ? "dispatch" : "combine";
-    const char *routine = phase < EP_PHASE_Y ? "shmemx_ep_dispatch" : "shmemx_ep_combine";
-    long long call = (long long)run->phase->call;
-
-    ep_masks_set(run->masks, pe, 1);
-    if (failed)
-        ep_refuse(routine, "PE %d has failed; from %s %lld on calls go on without it", run->pes[pe], kind,
-                  call);
-    else
-        ep_refuse(
-            routine,
-            "PE %d is masked, since %s %lld has waited for %g s until %s; calls go on without it, until "
-            "shmemx_ep_mask_update(ep, %d, 0)",
-            run->pes[pe], kind, call, run->masks->limit, texts[phase], pe);
-}
-
 /* What was there before the news of a failure counts. */
 bool ep_absent_wait(const struct ep_run *run, int phase, int pe, ep_look_fn *look, const void *arg)
 {
@@ -39,8 +18,10 @@ bool ep_absent_wait(const struct ep_run *run, int phase, int pe, ep_look_fn *loo
 
         if (found == SHMEMX_WAIT_SATISFIED)
             return true;
-        if (failed || found == SHMEMX_WAIT_TIMEOUT)
-            mask(run, phase, pe, failed);
+        if (failed || found == SHMEMX_WAIT_TIMEOUT) {
+            ep_masks_set(run->masks, pe, 1);
+            ep_masks_say(run->masks, run->pes, pe, phase, failed, (long long)run->phase->call);
+        }
     }
     return false;
 }

@@ -76,7 +76,9 @@ enum { EP_LANES = 1 };
 #define ep_lowest(bits) __builtin_ctzll(bits)
 #define ep_tally(run, number, more) (void)(*(number) += (uint64_t)(more))
 #define ep_near_base(run, near) ((run)->near_arena[near])
-#define ep_low_last(run) 1
+#define ep_low_words_again(run, number) 0
+#define ep_low_dispatched(run, args, call, receives) 1
+#define ep_low_combined_by_last(run, args, call, receives) 1
 #define ep_low_publish(run, handle) ((void)(run), (void)(handle))
 #define ep_popc(word) __builtin_popcount(word)
 #define ep_group_or(word, bits) (void)(*(word) |= (bits))
@@ -86,6 +88,8 @@ enum { EP_LANES = 1 };
  * dropped, `renew` from now on, and a PE's are; whether rows that a home adds up lie apart by PE.
  */
 #define ep_masked(run, pe) ((run)->masks && (run)->masks->masked[pe])
+#define ep_masked_before(run, pe) ep_masked(run, pe)
+#define ep_lacks(run, expert) 0 /* ep_absent_choices has taken it out */
 #define ep_any_masked(run) ((run)->masks && (run)->masks->any)
 #define ep_drops(run, renew) ((run)->masks ? ep_absent_drops(run, renew) : 0)
 #define ep_dropped(run, pe) ((run)->masks->dropped[pe])

@@ -27,7 +27,7 @@ EP_STEP void ep_low_dispatch(const struct ep_run *run, const shmemx_ep_dispatch_
     if (receives)
         ep_low_receive(run, &call, args);
     EP_CLOCK(run, 6);
-    if (!ep_low_last(run))
+    if (!ep_low_dispatched(run, args, &call, receives))
         return;
     if (sends)
         state->dispatches = call.number;
@@ -58,7 +58,7 @@ EP_STEP void ep_low_combine(const struct ep_run *run, const shmemx_ep_combine_t 
     if (receives)
         ep_low_combine_receive(run, &call, args);
     EP_CLOCK(run, 12);
-    if (!ep_low_last(run))
+    if (!ep_low_combined_by_last(run, args, &call, receives))
         return;
     if (sends)
         state->combines = call.number;

@@ -105,11 +105,13 @@ EP_STEP void ep_low_count(const struct ep_run *run, const struct ep_low_call *ca
     struct ep_low_numbers numbers = ep_low_numbers_of(run);
     int each = shape->mine + 1;
 
-    EP_BY_GROUP(run, i, sources * each)
-    {
-        ep_low_take_word(run, call, &numbers, i / each, shape->mine - i % each,
-                         ep_is_first_group(run) ? waits : NULL);
-    }
+    do
+        EP_BY_GROUP(run, i, sources * each)
+        {
+            ep_low_take_word(run, call, &numbers, i / each, shape->mine - i % each,
+                             ep_is_first_group(run) ? waits : NULL);
+        }
+    while (ep_low_words_again(run, call->number));
     if (ep_drops(run, sources == shape->near))
         ep_low_drop(run, &numbers);
     ep_sync_group(run);

@@ -63,7 +63,9 @@ EP_STEP int ep_low_choice(const struct ep_run *run, const struct ep_low_call *ca
         expert = k < columns
                      ? ((const int32_t *)args->topk)[((size_t)token * columns + k) << shape->topk_shift]
                      : -1;
-    return (uint32_t)expert < (uint32_t)shape->experts ? expert : -1;
+    if ((uint32_t)expert >= (uint32_t)shape->experts || ep_lacks(run, expert))
+        return -1;
+    return expert;
 }
 
 EP_STEP void ep_low_rank_set(const struct ep_low_rank *rank, int row, int token)

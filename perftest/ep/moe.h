@@ -33,7 +33,7 @@ struct moe_options {
     long late;                   /* us that the last PE comes later in each iteration */
     long weights;                /* of decode: MOE_KNOWN in dispatch, or MOE_LATE with combine */
     long pes;                    /* of --list and --memory */
-    bool best, check, count, in_place, coded, exact, graph, list, memory, published;
+    bool best, check, count, in_place, coded, exact, graph, list, masks, memory, published;
 };
 
 struct moe_case {

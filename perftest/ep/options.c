@@ -44,6 +44,8 @@ static const struct perf_option own[] = {
      .help = "rows that a PE, in decode an expert, can receive (0: all that may come)"},
     {0, "exact", NULL, PERF_FLAG, AT(exact),
      .help = "decode: sums in the order of the top-k, not rounded by PE (config.exact)"},
+    {0, "masks", NULL, PERF_FLAG, AT(masks),
+     .help = "decode: with masks of PEs that fail (config.masks), of which none does"},
     {0, "in-place", NULL, PERF_FLAG, AT(in_place),
      .help = "rows lie in the library's buffers: BF16 that is sent, and what is combined"},
     {0, "coded", NULL, PERF_FLAG, AT(coded),
@@ -175,6 +177,7 @@ shmemx_ep_config_t moe_config(const struct moe_options *o, const struct moe_case
     config.experts = now->experts;
     config.topk = (int)o->topk;
     config.exact = o->exact;
+    config.masks = now->phase == MOE_DECODE && o->masks;
     config.tokens = now->tokens;
     *(now->phase == MOE_DECODE ? &config.expert_capacity : &config.pe_capacity) = (int)o->capacity;
     config.window = now->phase == MOE_PREFILL ? (int)o->part : 0;

@@ -3,7 +3,8 @@
  * absent HOW WHO: calls of low latency with masks, from which PE WHO (-1: the last) goes away. HOW: before, halves,
  * between, any: it dies before a dispatch, between its halves, before the combine, at a random time; late: it does
  * nothing for longer than the limit; alone: it then makes its calls by itself. Those that are late come back. Rows of
- * the others are the reference's in every call, bit for bit. For test/ep/masks.sh.
+ * the others are the reference's in every call, bit for bit. ABSENT_GPU=1: by kernels, with half a second for each
+ * wait. For test/ep/masks.sh.
  */
 #include "test/ep/calls.h"
 
@@ -21,6 +22,7 @@ enum { FIRST = 3, ALONE = 4 };
 static int victim, gone; /* what the reference leaves out: the victim's tokens and experts */
 static const char *how;
 static int limit_ms;
+static bool gpu;
 
 static struct ref_job plain_of(const struct ref_job *job)
 {
@@ -253,11 +255,12 @@ int main(int argc, char **argv)
     shmem_team_t survivors;
 
     mp_begin();
-    if (argc != 3)
+    gpu = getenv("ABSENT_GPU") != NULL;
+    if (argc != 3 || (gpu && !calls_use_gpu()))
         return MP_FAILED;
     how = argv[1];
     victim = atoi(argv[2]) < 0 ? mp_npes - 1 : atoi(argv[2]);
-    limit_ms = (dies() ? 60000 : 400) * (getenv("WSH_TEST_SLOW") ? atoi(getenv("WSH_TEST_SLOW")) : 1);
+    limit_ms = (dies() && !gpu ? 60000 : 400) * (getenv("WSH_TEST_SLOW") ? atoi(getenv("WSH_TEST_SLOW")) : 1);
     options.masks = limit_ms;
     options.halves = is("halves") || mp_seed() % 2;
     job.pes = mp_npes;

@@ -12,9 +12,12 @@ enum { AGREED_PES = 16 };
 
 static const int dtypes[REF_DTYPES] = {SHMEMX_EP_BF16, SHMEMX_EP_FP8, SHMEMX_EP_FP8_UE8M0};
 
+const struct calls_memory *calls_memory;
+
 static void *take(size_t count, size_t each)
 {
-    void *memory = calloc(count ? count : 1, each);
+    size_t bytes = (count ? count : 1) * each;
+    void *memory = calls_memory ? calls_memory->take(bytes) : calloc(1, bytes);
 
     if (!memory)
         abort();
@@ -93,6 +96,7 @@ static shmemx_ep_config_t config_of(const struct calls *calls)
     config.handles = calls->options.handles;
     config.topk_bits = calls->options.wide ? 64 : 0;
     config.exact = job->exact;
+    config.device = calls_memory != NULL;
     config.masks = calls->options.masks != 0;
     config.limit_ms = calls->options.masks;
     return config;
@@ -145,7 +149,7 @@ void calls_close(struct calls *calls)
 
     mp_check(calls->shares || !shmemx_ep_destroy(calls->ep), "destroy");
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
-        free(arrays[i]);
+        calls_memory ? calls_memory->give(arrays[i]) : free(arrays[i]);
 }
 
 int calls_hosts(void)
@@ -324,6 +328,8 @@ void calls_dispatch(struct calls *calls, int halves)
     calls->dispatch.halves = halves;
     mp_check(!shmemx_ep_dispatch(calls->ep, &calls->dispatch), "dispatch %lld, halves %d, is refused",
              (long long)calls->job.call, halves);
+    if (calls_memory)
+        calls_memory->wait();
 }
 
 /* Whether PEs of a call agree by its kernels; version 1 does not have that. */
@@ -379,6 +385,8 @@ void calls_combine(struct calls *calls, int halves)
     calls->combine.halves = halves;
     mp_check(!shmemx_ep_combine(calls->ep, &calls->combine), "combine %lld, halves %d, is refused",
              (long long)calls->job.call, halves);
+    if (calls_memory)
+        calls_memory->wait();
 }
 
 void calls_be_late(const struct calls *calls, int64_t call)

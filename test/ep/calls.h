@@ -24,6 +24,17 @@ struct calls_options {
     int spare; /* low latency: columns of the configuration that calls do not have */
 };
 
+/* Where arrays lie, and what follows each call; NULL: the host's. Kernels make calls where they reach them. */
+struct calls_memory {
+    void *(*take)(size_t bytes); /* zeros, or NULL */
+    void (*give)(void *memory);
+    void (*wait)(void);
+};
+extern const struct calls_memory *calls_memory;
+
+/* From now on memory that kernels reach; false: there is no GPU. After shmem_init. */
+bool calls_use_gpu(void);
+
 /* Where a dispatch puts rows, of either mode: the members of shmemx_ep_rows_by_expert_t and …_by_source_t. */
 struct calls_rows {
     void *rows, *row_topk;

@@ -103,7 +103,7 @@ def survive(path: str) -> None:
     warpshmem.init()
     n = warpshmem.n_pes()
     job = Job(warpshmem.my_pe(), n, open_group(warpshmem.my_pe(), n, path))
-    dead, buffer = n - 2, shrinking(job, 60)
+    dead, buffer = n - 2, shrinking(job, 2 if job.cuda else 60)
     one_round(job, buffer, 80, -1, False)
     if job.rank == dead:
         os.kill(os.getpid(), signal.SIGKILL)

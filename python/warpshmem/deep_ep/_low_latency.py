@@ -137,7 +137,7 @@ class LowLatency:
             return entries[-1]
         entries = self.entries.setdefault(key, [])
         self.buffer.refuse_capture("low_latency_dispatch with a new shape")
-        masks = self._masks(device)
+        masks = self._masks()
         entries.append(
             Entry(
                 dict(
@@ -161,17 +161,10 @@ class LowLatency:
             entries[-1].instance.mask_update(rank, True)
         return entries[-1]
 
-    def _masks(self, device: int) -> Dict[str, int]:
+    def _masks(self) -> Dict[str, int]:
         """Return the fields of an instance that are of masks."""
         if not self.buffer.enable_shrink:
             return {}
-        if device:
-            raise not_offered(
-                "Buffer.low_latency_dispatch",
-                "enable_shrink",
-                True,
-                "make the Buffer with False: kernels know of no masks, tensors of the CPU do",
-            )
         return dict(masks=1, limit_ms=max(1, int(self.buffer.low_latency_limit_secs * 1000)))
 
     def _agree(self, key: Tuple[int, ...], topk: int, tokens: int) -> int:

@@ -5,6 +5,9 @@
 #undef shmemx_counter_wait_until
 #undef shmemx_counter_fetch
 #include "ep/low/calls.h"
+#ifdef EP_LOW_MASKS
+#include "ep/device/masks/ends.cuh"
+#endif
 #include "ep/steps/add.h"
 
 #include <sched.h>
@@ -119,17 +122,57 @@ extern "C" void ep_host_pull_combine(struct shmemx_ep *ep, const shmemx_ep_combi
     run(ep, pull_combine_body, call);
 }
 
+/* As launches do (ep/device/masks/host.cuh): kernels have masks of their own. */
+#ifdef EP_LOW_MASKS
+static void look_for_failures(void)
+{
+    ep_masks_news(instance);
+}
+
+static void masks_before(struct shmemx_ep *ep, int halves)
+{
+    static uint8_t failed[64];
+
+    instance = ep;
+    lanes_idle = look_for_failures;
+    ep->masks->failed = failed;
+    ep->masks->live->failed = failed;
+    if (halves & SHMEMX_EP_SEND)
+        ep_masks_look(ep);
+    ep_masks_to_live(ep);
+    ep->masks->live->met = ep->masks->live->blanks = 0;
+    memcpy(ep_live_of(&ep->shape, ep->state), ep->masks->live, ep_live_bytes(&ep->shape));
+}
+
+static void masks_after(struct shmemx_ep *ep)
+{
+    memcpy(ep->masks->live, ep_live_of(&ep->shape, ep->state), ep_live_bytes(&ep->shape));
+    ep_masks_from_live(ep);
+}
+#else
+static void masks_before(struct shmemx_ep *, int)
+{
+}
+
+static void masks_after(struct shmemx_ep *)
+{
+}
+#endif
+
 static void low_dispatch_body(void *arg)
 {
     struct half *half = (struct half *)arg;
     const shmemx_ep_dispatch_t *call = (const shmemx_ep_dispatch_t *)half->call;
 
+    ep_low_masks_begin(&half->run);
     ep_low_dispatch(&half->run, call, call->halves);
 }
 
 extern "C" void ep_host_low_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
+    masks_before(ep, call->halves);
     run(ep, low_dispatch_body, call);
+    masks_after(ep);
 }
 
 static void low_combine_body(void *arg)
@@ -137,6 +180,7 @@ static void low_combine_body(void *arg)
     struct half *half = (struct half *)arg;
     const shmemx_ep_combine_t *call = (const shmemx_ep_combine_t *)half->call;
 
+    ep_low_masks_begin(&half->run);
     ep_low_combine(&half->run, call, call->halves);
 }
 
@@ -153,5 +197,7 @@ static void begin_all(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
 extern "C" void ep_host_low_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
 {
     begin_all(ep, call);
+    masks_before(ep, call->halves);
     run(ep, low_combine_body, call);
+    masks_after(ep);
 }

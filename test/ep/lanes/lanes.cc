@@ -91,13 +91,18 @@ bool lanes_mutant(const char *name)
     return mutant && !strcmp(mutant, name);
 }
 
+void (*lanes_idle)(void);
+
 /* A poll: others may have to run before, lanes and processes. */
 void lanes_poll(void)
 {
     static unsigned polls;
 
-    if (++polls % (16 * LANES) == 0)
+    if (++polls % (16 * LANES) == 0) {
         sched_yield();
+        if (lanes_idle)
+            lanes_idle();
+    }
     lanes_yield();
 }
 

@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #define EP_BLOCK_WARPS 2
+#ifndef EP_LOW_MASKS
 #define EP_LOW_FAR 1
+#endif
 #define EP_WATCH_POLLS 4
 enum { LANES_BLOCKS = 3, LANES_A_BLOCK = EP_BLOCK_WARPS * 32, LANES = LANES_BLOCKS * LANES_A_BLOCK };
 
@@ -33,6 +35,9 @@ char *lanes_shared(void);
 
 /* Whether LANES_MUTANT names this mistake, which a test must notice. */
 bool lanes_mutant(const char *name);
+
+/* Now and then, while lanes wait. */
+extern void (*lanes_idle)(void);
 
 /* The calling lane has polled a word in vain. */
 void lanes_poll(void);
@@ -129,6 +134,16 @@ template <class T, class V> static inline T atomicAdd(T *word, V value)
     return before;
 }
 
+template <class T> static inline T atomicCAS(T *word, T expected, T value)
+{
+    T before = *word;
+
+    if (before == expected)
+        *word = value;
+    lanes_yield();
+    return before;
+}
+
 template <class T> static inline T atomicExch(T *word, T value)
 {
     T before = *word;
@@ -166,6 +181,8 @@ static inline uint64_t wsh_ptx_nanoseconds()
 {
     struct timespec now;
 
+    if (lanes_mutant("no_limit")) /* no wait is ever over */
+        return 1;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ends of calls that go on without PEs: the last group, which sees what all others have stored, makes zeros of the
+ * rows of a PE that was masked after its words, and adds up again what was added while one became masked.
+ */
+#ifndef WSH_EP_DEVICE_MASKS_ENDS_CUH
+#define WSH_EP_DEVICE_MASKS_ENDS_CUH
+
+#include "ep/low/calls.h"
+
+/* All threads of the last group; of others none. What they have stored comes before. */
+EP_STEP bool ep_low_is_last_group(const struct ep_run *run)
+{
+    bool last = false;
+
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(run->state->arrived + EP_ARRIVED_LAST, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    return __syncthreads_or(last);
+}
+
+EP_STEP void ep_low_zero_words(void *to, size_t bytes)
+{
+    for (size_t i = threadIdx.x; i < bytes / 4; i += EP_THREADS)
+        ((uint32_t *)to)[i] = 0;
+}
+
+/* The scales of rows `first` to `end` - 1 of local expert `kind`. */
+EP_STEP void ep_low_blank_scales(const struct ep_run *run, const shmemx_ep_dispatch_t *args, int kind, int first,
+                                 int end)
+{
+    const struct ep_shape *shape = &run->shape;
+    int columns = shape->hidden / EP_GROUP / (args->scales_packed ? 4 : 1);
+    float *scales = args->row_scales + (size_t)kind * shape->capacity * columns;
+
+    if (!args->scales_row_step) {
+        ep_low_zero_words(scales + (size_t)first * columns, (size_t)(end - first) * columns * sizeof *scales);
+        return;
+    }
+    for (int i = first * columns + (int)threadIdx.x; i < end * columns; i += EP_THREADS)
+        scales[i / columns * args->scales_row_step + i % columns * args->scales_column_step] = 0;
+}
+
+EP_STEP void ep_low_blank_rows(const struct ep_run *run, const shmemx_ep_dispatch_t *args, int kind, int first, int end)
+{
+    const struct ep_shape *shape = &run->shape;
+    size_t at = (size_t)kind * shape->capacity + (size_t)first;
+
+    ep_low_zero_words((char *)args->rows + at * shape->row, (size_t)(end - first) * shape->row);
+    if (shape->scales)
+        ep_low_blank_scales(run, args, kind, first, end);
+    for (int i = first + (int)threadIdx.x; i < end && args->row_sources; i += EP_THREADS)
+        args->row_sources[at + (size_t)(i - first)] = -1;
+}
+
+/* The handle forgets them: nothing is given back. */
+EP_STEP void ep_low_blank_source(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                                 const struct ep_low_call *call, int source)
+{
+    const struct ep_shape *shape = &run->shape;
+    const struct ep_low_numbers numbers = ep_low_numbers_of(run);
+    const int32_t *first = numbers.first + source * shape->mine;
+
+    for (int kind = 0; kind < shape->mine; kind++) {
+        int end = ep_low_least(first[kind + shape->mine], shape->capacity);
+
+        if (first[kind] < end)
+            ep_low_blank_rows(run, args, kind, first[kind], end);
+    }
+    for (int i = (int)threadIdx.x; i < numbers.rows[source] * shape->topk; i += EP_THREADS) {
+        struct ep_low_meta *kept = ep_low_in(run, call->handle, source, i / shape->topk);
+
+        kept->token = 0;
+        kept->entry[i % shape->topk].at = -1;
+    }
+}
+
+EP_LOOP void ep_low_blank_all(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                              const struct ep_low_call *call)
+{
+    for (int source = 0; source < run->shape.near; source++) {
+        if (!*ep_live_at(run, EP_LIVE_BLANK, source))
+            continue;
+        ep_low_blank_source(run, args, call, source);
+        __syncthreads();
+        *ep_live_at(run, EP_LIVE_BLANK, source) = 0;
+    }
+    *(volatile uint32_t *)&ep_live(run)->blanks = 0;
+}
+
+/* All tokens, by one group. */
+EP_LOOP void ep_low_sum_again(const struct ep_run *run, const shmemx_ep_combine_t *args,
+                              const struct ep_low_call *call)
+{
+    int shift = ep_low_shift(&run->shape, call->tokens), each = ep_low_each(&run->shape, shift);
+    struct ep_low_home home = {call, args, {NULL, NULL, NULL, NULL},
+                               0,    0,    ep_low_form(run, args) == EP_LOW_PUSHED};
+
+    if (threadIdx.x == 0)
+        ep_seen()[EP_SEEN_ANY] = 1;
+    __syncthreads();
+    for (int i = ep_group_worker(run); i < call->tokens << shift; i += ep_group_workers(run)) {
+        home.token = i >> shift;
+        home.piece = i - (home.token << shift);
+        home.own = ep_low_own(run, call->handle, home.token);
+        ep_low_sum_piece(run, &home, each);
+    }
+}
+
+/* What the next kernel begins with. */
+EP_STEP void ep_low_masks_end(const struct ep_run *run)
+{
+    struct ep_live *live = ep_live(run);
+
+    for (int pe = (int)threadIdx.x; pe < run->shape.n; pe += EP_THREADS)
+        *ep_live_at(run, EP_LIVE_KNOWN, pe) = *ep_live_at(run, EP_LIVE_MASKED, pe);
+    if (threadIdx.x)
+        return;
+    live->known_any = *(volatile uint32_t *)&live->any;
+    live->met = 0;
+}
+
+/* True in one thread, when the call is over. */
+EP_STEP bool ep_low_dispatched(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                               const struct ep_low_call *call, int receives)
+{
+    if (!ep_low_is_last_group(run))
+        return false;
+    if (*(volatile uint32_t *)&ep_live(run)->any) {
+        if (receives && *(volatile uint32_t *)&ep_live(run)->blanks)
+            ep_low_blank_all(run, args, call);
+        ep_low_masks_end(run);
+    }
+    return threadIdx.x == 0;
+}
+
+EP_STEP bool ep_low_combined_by_last(const struct ep_run *run, const shmemx_ep_combine_t *args,
+                                     const struct ep_low_call *call, int receives)
+{
+    if (!ep_low_is_last_group(run))
+        return false;
+    if (*(volatile uint32_t *)&ep_live(run)->any != *(volatile uint32_t *)&ep_live(run)->known_any) {
+        if (receives)
+            ep_low_sum_again(run, args, call);
+        ep_low_masks_end(run);
+    }
+    return threadIdx.x == 0;
+}
+
+#endif
