@@ -23,6 +23,13 @@
 #define SHMEMX_GET_DEPTH 10
 #endif
 
+/*
+ * In a block of more threads than this each has fewer loads in flight, which fill the way all the same. For such blocks'
+ * __launch_bounds__ ptxas leaves 32 registers, and what has more loads than they hold waits for half of them.
+ */
+#define WSH_COPY_FULL 512
+#define WSH_COPY_FULL_DEPTH 4
+
 /* Where a copy reads: a local source in global memory, anywhere else in this thread's reach, or a peer's memory. */
 struct wsh_dev_from_global {
     static constexpr bool remote = false;
@@ -253,7 +260,9 @@ static WSH_DEV void wsh_dev_copy_middle(char *to, const char *from, size_t units
 
     if (warp >= warps)
         return;
-    if (!shift)
+    if (!shift && S == WSH_BLOCK && wsh_dev_threads() > WSH_COPY_FULL)
+        wsh_dev_copy_aligned<lanes, WSH_COPY_FULL_DEPTH, L>(at, piece, units, warp, warps);
+    else if (!shift)
         wsh_dev_copy_aligned<lanes, depth, L>(at, piece, units, warp, warps);
     else if constexpr (S == WSH_THREAD)
         wsh_dev_copy_skewed_alone<WSH_SKEWED_DEPTH, L>(at, piece, shift, units);

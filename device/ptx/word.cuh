@@ -4,6 +4,10 @@
  * ptx.cuh, whose instructions they become. But nvcc's own operations, not asm, which it takes for something that all
  * lanes of a warp must meet at: so a loop that asks the same question in each turn (is the PE mapped?) has the question
  * before it, and several loads or atomics in flight. None is left out, merged or taken from the L1: polls stay polls.
+ *
+ * Atomics take a generic address. Of one whose value nobody uses ptxas then awaits nothing (ATOM to RZ without a
+ * scoreboard); at a global address each turn of a loop awaits what the last one has sent, since such a kernel has fences
+ * that acquire, by quiet or a wait, for which ptxas keeps the atomic in place of a reduction.
  * A part of ptx.cuh.
  */
 #ifndef WSH_DEVICE_PTX_WORD_CUH
@@ -29,20 +33,25 @@ template <class T> static WSH_DEV T wsh_ptx_word_compare_swap(T *g_word, T cond,
 }
 #else
 
-/* The word as one that the compiler knows to be in global memory. */
+/* The word as one that the compiler knows to be in global memory; and as one anywhere. */
 template <class T, class AT> static WSH_DEV T *wsh_ptx_word_at(AT *g_word)
 {
     return (T *)__cvta_global_to_generic((size_t)g_word);
 }
 
-#define WSH_PTX_WORD(NAME, CALL)                                                               \
-    static WSH_DEV uint32_t wsh_ptx_word_##NAME(uint32_t *g_word, uint32_t operand)            \
-    {                                                                                          \
-        return CALL(wsh_ptx_word_at<unsigned>(g_word), operand);                               \
-    }                                                                                          \
-    static WSH_DEV uint64_t wsh_ptx_word_##NAME(uint64_t *g_word, uint64_t operand)            \
-    {                                                                                          \
-        return CALL(wsh_ptx_word_at<unsigned long long>(g_word), (unsigned long long)operand); \
+template <class T, class AT> static WSH_DEV T *wsh_ptx_word_any(AT *g_word)
+{
+    return (T *)g_word;
+}
+
+#define WSH_PTX_WORD(NAME, CALL)                                                                \
+    static WSH_DEV uint32_t wsh_ptx_word_##NAME(uint32_t *g_word, uint32_t operand)             \
+    {                                                                                           \
+        return CALL(wsh_ptx_word_any<unsigned>(g_word), operand);                               \
+    }                                                                                           \
+    static WSH_DEV uint64_t wsh_ptx_word_##NAME(uint64_t *g_word, uint64_t operand)             \
+    {                                                                                           \
+        return CALL(wsh_ptx_word_any<unsigned long long>(g_word), (unsigned long long)operand); \
     }
 
 /* Volatile is how CUDA spells ld.relaxed.sys. T is an unsigned type of 1 to 8 bytes. */
@@ -53,12 +62,12 @@ template <class T> static WSH_DEV T wsh_ptx_word(const T *g_word)
 
 static WSH_DEV uint32_t wsh_ptx_word_compare_swap(uint32_t *g_word, uint32_t cond, uint32_t value)
 {
-    return atomicCAS_system(wsh_ptx_word_at<unsigned>(g_word), cond, value);
+    return atomicCAS_system(wsh_ptx_word_any<unsigned>(g_word), cond, value);
 }
 
 static WSH_DEV uint64_t wsh_ptx_word_compare_swap(uint64_t *g_word, uint64_t cond, uint64_t value)
 {
-    return atomicCAS_system(wsh_ptx_word_at<unsigned long long>(g_word), (unsigned long long)cond,
+    return atomicCAS_system(wsh_ptx_word_any<unsigned long long>(g_word), (unsigned long long)cond,
                             (unsigned long long)value);
 }
 #endif
