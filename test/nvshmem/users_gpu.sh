@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Packages above NVSHMEM, unmodified, with 2 PEs on one GPU, over libnvshmem_host by LD_PRELOAD: nvshmem4py; Triton with
 # the bitcode, by C names and by torch's own bindings; what XLA calls; torch's backend with SHMEM_NVIDIA_DEVICE_CODE; JAX
-# beside it. WSH_USERS_PYTHON is the interpreter that has torch, triton and jax (python3), WSH_USERS_WHEELS a folder of
-# wheels to install beside these, as nvshmem4py's.
+# beside it. WSH_USERS="torch jax" tries these alone, each within a minute; the names are nvshmem4py, xla, triton, torch
+# and jax. WSH_USERS_PYTHON is the interpreter that has torch, triton and jax (python3), WSH_USERS_WHEELS a folder of
+# wheels to install beside these, as nvshmem4py's. Needs what `make` makes, the bitcode for Triton alone.
 # timeout: 300
 set -u
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
@@ -33,9 +34,14 @@ if [ -n "${WSH_USERS_WHEELS:-}" ]; then
     export PYTHONPATH
 fi
 
-has()
+# wanted USER MODULE: whether it is to be tried, and is there; not imported, which takes seconds
+wanted()
 {
-    "$python" -c "import $1" >"$out" 2>"$err"
+    case " ${WSH_USERS:-nvshmem4py xla triton torch jax} " in *" $1 "*) ;; *) return 1 ;; esac
+    "$python" -c "import importlib.util as util, sys; sys.exit(not util.find_spec('${2%.*}') or not util.find_spec('$2'))" \
+        >"$out" 2>"$err" && return 0
+    tap_skip "$1" "$python has no $2"
+    return 1
 }
 
 # pes NAME LINE PROGRAM ARGUMENT…: 2 PEs of it that start by a unique id; each prints the line. GPU follows their number.
@@ -57,26 +63,8 @@ pes()
     tap_check "$name: $(grep -m 1 "$line" "$out" | sed 's/^PE [0-9] of 2[,:] //')" test "$failed $(grep -c "$line" "$out")" = "0 2"
 }
 
-if has nvshmem.core; then
-    gpu=gpu
-    pes "nvshmem4py" "of 2, nvshmem4py" "$users/nvshmem4py.py"
-    gpu=
-else
-    tap_skip "nvshmem4py" "not there (WSH_USERS_WHEELS): $(tail -n 1 "$err")"
-fi
-if has torch; then
-    pes "XLA" "of 2: .* of XLA's" "$users/xla_names.py" "$library" --run
-    if has triton; then
-        pes "Triton by C names" "of 2, Triton" "$users/triton_extern.py" "$tap_dir/lib"
-        pes "Triton by torch's bindings" "of 2, torch" "$users/torch_triton.py"
-    else
-        tap_skip "Triton" "$python has none: $(tail -n 1 "$err")"
-    fi
-    # Its libtorch_nvshmem has NVIDIA's device code inside, which the setting leaves aside.
-    TORCH_SYMM_MEM_ALLOW_OVERLAPPING_DEVICES=1 SHMEM_NVIDIA_DEVICE_CODE=1
-    export TORCH_SYMM_MEM_ALLOW_OVERLAPPING_DEVICES SHMEM_NVIDIA_DEVICE_CODE
-    pes "torch's NVSHMEM backend" "of 2: torch's backend NVSHMEM" "$users/torch_symm.py"
-    unset SHMEM_NVIDIA_DEVICE_CODE
+torch_without_setting()
+{
     run_job 60 env "LD_PRELOAD=$library" "$python" -c "import torch, torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 torch.cuda.set_device(0)
@@ -86,14 +74,31 @@ getattr(symm_mem, 'enable_symm_mem_for_group', print)(dist.group.WORLD.group_nam
 print(symm_mem.empty(1024, device='cuda').numel())"
     tap_comment "$out"
     tap_check "without SHMEM_NVIDIA_DEVICE_CODE it ends with a line" test "$status $(grep -c "device code of NVIDIA's library is linked" "$err")" = "1 1"
-else
-    tap_skip "torch" "$python has none: $(tail -n 1 "$err")"
+}
+
+if wanted nvshmem4py nvshmem.core; then
+    gpu=gpu
+    pes "nvshmem4py" "of 2, nvshmem4py" "$users/nvshmem4py.py"
+    gpu=
 fi
-if has jax; then
+if wanted torch torch; then
+    # Its libtorch_nvshmem has NVIDIA's device code inside, which the setting leaves aside.
+    TORCH_SYMM_MEM_ALLOW_OVERLAPPING_DEVICES=1 SHMEM_NVIDIA_DEVICE_CODE=1
+    export TORCH_SYMM_MEM_ALLOW_OVERLAPPING_DEVICES SHMEM_NVIDIA_DEVICE_CODE
+    pes "torch's NVSHMEM backend" "of 2: torch's backend NVSHMEM" "$users/torch_symm.py"
+    unset SHMEM_NVIDIA_DEVICE_CODE
+    torch_without_setting
+fi
+if wanted jax jax; then
     run_job 100 env "LD_PRELOAD=$library" "$python" -c "import jax, jax.numpy as jnp
 print(jax.__version__, jax.devices()[0].platform, int(jax.jit(lambda x: x.sum())(jnp.arange(100))))"
     tap_check "JAX beside it: $(cat "$out")" test "$status $(grep -c 'gpu 4950' "$out")" = "0 1"
-else
-    tap_skip "JAX" "$python has none: $(tail -n 1 "$err")"
+fi
+if wanted xla torch; then
+    pes "XLA" "of 2: .* of XLA's" "$users/xla_names.py" "$library" --run
+fi
+if wanted triton triton; then
+    pes "Triton by C names" "of 2, Triton" "$users/triton_extern.py" "$tap_dir/lib"
+    pes "Triton by torch's bindings" "of 2, torch" "$users/torch_triton.py"
 fi
 tap_done
