@@ -222,12 +222,53 @@ WSH_DEV_CALL void wsh_dev_reduce_units(const struct wsh_dev_group &group, const 
     wsh_dev_reduce_span<S, K, U, uint4>(group, what, range);
 }
 
+/*
+ * A sum by one thread of a team of two, its own alone, which is the same in either order: the other member's units are
+ * all in flight, since ptxas awaits what is asked for last before it adds; own ones come from the L1 one by one, since
+ * the store before may have changed the next; and no unit asks which operation it is. So U units fit 64 registers.
+ */
+template <class K, unsigned U, class V>
+static WSH_DEV void wsh_dev_sum_two(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                    size_t *at, size_t end)
+{
+    constexpr unsigned PAIR = U > 1 ? 2 : 1;
+
+#pragma unroll 1
+    for (; *at + (U - 1) * sizeof(V) < end; *at += U * sizeof(V)) {
+        V value[U], *to = (V *)(what.dest + *at);
+        const V *mine = (const V *)(what.source + *at);
+
+        wsh_dev_reduce_load<U, V>(wsh_dev_reduce_from<V>(group, what, *at, 1 - group.my_pe), sizeof(V), value);
+#pragma unroll
+        for (unsigned u = U; u > 0; u -= PAIR) {
+            V last = mine[u - 1], before = mine[u - PAIR];
+
+            to[u - 1] = wsh_dev_fold_one<K>(WSH_SUM, last, value[u - 1]);
+            if (PAIR == 2)
+                to[u - PAIR] = wsh_dev_fold_one<K>(WSH_SUM, before, value[u - PAIR]);
+        }
+    }
+}
+
+template <class K>
+WSH_DEV_CALL void wsh_dev_sum_of_two(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                     const struct wsh_dev_range &range)
+{
+    size_t at = range.begin;
+
+    wsh_dev_sum_two<K, 8, uint4>(group, what, &at, range.end);
+    wsh_dev_sum_two<K, 2, uint4>(group, what, &at, range.end);
+    wsh_dev_sum_two<K, 1, uint4>(group, what, &at, range.end);
+}
+
 /* By one scope, with as many loads in flight as its lanes have registers for. */
 template <int S, class K>
 static WSH_DEV void wsh_dev_reduce_aligned(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                            struct wsh_dev_range range)
 {
-    if (S == WSH_BLOCK && wsh_dev_threads() > WSH_REDUCE_FULL)
+    if (S == WSH_THREAD && what.scatter && what.op == WSH_SUM && group.n_pes == 2)
+        wsh_dev_sum_of_two<K>(group, what, wsh_dev_range(range));
+    else if (S == WSH_BLOCK && wsh_dev_threads() > WSH_REDUCE_FULL)
         wsh_dev_reduce_units<S, K, 2>(group, what, wsh_dev_range(range));
     else
         wsh_dev_reduce_units<S, K, wsh_dev_reduce_units_of<S>()>(group, what, wsh_dev_range(range));
