@@ -24,7 +24,9 @@
 #define WSH_STREAM_WIDE 65536
 #define WSH_STREAM_TILE 16384
 #define WSH_STREAM_BLOCKS 64
+#ifndef WSH_STREAM_VECTOR
 #define WSH_STREAM_VECTOR 32 /* for what only the GPU knows the length of; all but one end at once if it is short */
+#endif
 #define WSH_STREAM_LL_TILE (WSH_STREAM_THREADS * WSH_DEVICE_LL_LINE / 2)
 
 /* The template argument of a reduction on a stream that launches, and compiles, the kernel of one block alone. */

@@ -11,6 +11,7 @@
  * timeout: 240
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
+#define WSH_VECTOR_LINES 120 /* as many as some blocks of the tests take, with few lanes */
 #include "device/coll/vector/alltoallv.cuh"
 #include "device/coll/collect.cuh"
 #include "device/coll/scan.cuh"
@@ -26,7 +27,7 @@ extern "C" {
 
 #include <algorithm>
 
-enum { PES = 8, MOST = 20011, STAGE = 384, AREA = 16384 };
+enum { PES = 8, MOST = 20011, STAGE = 384, LINES = 16384, AREA = 16384, MATES = 4 };
 
 static const unsigned lanes[] = {1, 5, 8}; /* by scope */
 static const size_t lengths[] = {0, 1, 33, 97, MOST};
@@ -68,14 +69,15 @@ static void take_state()
     host->stride = 0;
 }
 
-/* Of PEs first, first + step, …; on several hosts, or with LL lines. Collective. */
-static struct team make_team(const char *name, shmem_team_t handle, int first, int step, int n, bool ll = false)
+/* Of PEs first, first + step, …; on several hosts, or with `ll` bytes of LL lines a pair. Collective. */
+static struct team make_team(const char *name, shmem_team_t handle, int first, int step, int n, unsigned ll = 0)
 {
-    struct wsh_device_team_header *header = (struct wsh_device_team_header *)mp_alloc(AREA);
+    size_t len = ll > STAGE ? AREA + 2 * MATES * LINES : AREA;
+    struct wsh_device_team_header *header = (struct wsh_device_team_header *)mp_alloc(len);
     int32_t *members = (int32_t *)((char *)header + WSH_DEVICE_SYNC_AREA_MEMBERS);
     struct team team = {name, handle, header, -1, 0};
 
-    mp_check(WSH_DEVICE_SYNC_AREA_LL(n) + 2 * (unsigned)n * STAGE <= AREA, "a pad of %d members fits", n);
+    mp_check(WSH_DEVICE_SYNC_AREA_LL(n) + 2 * (unsigned)n * (ll ? ll : STAGE) <= len, "a pad of %d members fits", n);
     for (int i = 0; i < n; i++) {
         members[i] = first + i * step;
         if (members[i] == mp_me)
@@ -88,7 +90,7 @@ static struct team make_team(const char *name, shmem_team_t handle, int first, i
     header->my_pe = team.my_pe;
     header->n_pes = n;
     header->stage = STAGE;
-    header->ll = ll ? STAGE : 0;
+    header->ll = ll;
     if (handle == SHMEM_TEAM_WORLD)
         wsh_device_view.world = (uint64_t)header;
     else if ((uint64_t)handle <= WSH_DEVICE_TEAM_LAST) /* by number */
@@ -271,14 +273,18 @@ template <int S> static void packed(const struct team &t, unsigned round, size_t
     barrier<S>(t);
 }
 
-/* Short blocks, and some that are longer than LL lines, or a record, holds. */
+/*
+ * Short blocks, and some that are longer than LL lines, or a record, holds, or that only a sender of many lanes sends by
+ * them; some members by a block what others do by a kernel.
+ */
 template <int S> static void vector_rounds(const struct team &t, int n)
 {
     for (unsigned round = 0; round < (unsigned)n && t.n_pes; round++) {
-        size_t most = round % 8 == 5 ? MOST / 2 : round % 2 ? 300 : 40;
+        size_t most = round % 8 == 5 ? MOST / 2 : round % 4 >= 2 ? 1900 : round % 2 ? 300 : 40;
+        unsigned way = round / 2 + (unsigned)t.my_pe * (round / 4 % 2);
 
-        vectors<S>(t, round, most, round % 2);
-        packed<S>(t, round, most, round / 2 % 2);
+        vectors<S>(t, round, most, way % 2);
+        packed<S>(t, round, most, way / 2 % 2);
     }
     shmem_barrier_all();
 }
@@ -325,7 +331,8 @@ int main(void)
         const struct team teams[] = {make_team("world", SHMEM_TEAM_WORLD, 0, 1, mp_npes),
                                      make_team("reverse", (shmem_team_t)0x1230, mp_npes - 1, -1, mp_npes),
                                      make_team("even", SHMEMX_TEAM(7), 0, 2, (mp_npes + 1) / 2),
-                                     make_team("of one host", (shmem_team_t)0x7890, first, 1, mates, true)};
+                                     make_team("of one host", (shmem_team_t)0x7890, first, 1, mates, STAGE)};
+        const struct team wider = make_team("of one host, more LL lines", (shmem_team_t)0x4560, first, 1, mates, LINES);
 
         mp_check(wsh_dev_team_number((uint64_t)teams[2].handle) == 7 &&
                      wsh_dev_team_of(teams[2].handle).n_pes == (mp_npes + 1) / 2,
@@ -338,6 +345,7 @@ int main(void)
             vector_rounds<WSH_THREAD>(t, mp_rounds(4, 100));
             vector_rounds<WSH_BLOCK>(t, mp_rounds(16, 500));
         }
+        vector_rounds<WSH_BLOCK>(wider, mp_rounds(32, 1000));
         wsh_device_view.world_ll = STAGE; /* as in a job of one host, whose barrier counts on a warp's common step */
         scope<WSH_THREAD>(teams[3]);
     }
