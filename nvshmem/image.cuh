@@ -26,6 +26,7 @@ WSH_IMAGE_FIXED(exchange, shmem_team_t, void *, const void *, size_t, bool)
 WSH_IMAGE_FIXED(exchange_wide, shmem_team_t, void *, const void *, size_t, bool)
 WSH_IMAGE_FIXED(broadcast, shmem_team_t, void *, const void *, size_t, int)
 WSH_IMAGE_FIXED(broadcast_wide, shmem_team_t, void *, const void *, size_t, int)
+WSH_IMAGE_FIXED(alltoallv, shmem_team_t, struct wsh_dev_vector)
 WSH_IMAGE_FIXED(put, void *, const void *, size_t, int)
 WSH_IMAGE_FIXED(get, void *, const void *, size_t, int)
 WSH_IMAGE_FIXED(put_signal, void *, const void *, size_t, uint64_t *, uint64_t, int, int)
@@ -91,7 +92,6 @@ WSH_IMAGE_COMBINE(scatter_wide)
 template <class T> extern const wsh_stream_kernel<shmem_team_t, void *, const void *, size_t, bool> wsh_stream_scan;
 template <class T> extern const wsh_stream_kernel<shmem_team_t, void *, const void *, size_t, bool> wsh_stream_scan_wide;
 template <int> extern const wsh_stream_kernel<shmem_team_t, void *, const void *, size_t> wsh_stream_collect;
-template <int> extern const wsh_stream_kernel<shmem_team_t, struct wsh_dev_vector> wsh_stream_alltoallv;
 template <unsigned>
 extern const wsh_stream_kernel<shmem_team_t, void *, const void *, ptrdiff_t, ptrdiff_t, size_t> wsh_stream_alltoalls;
 

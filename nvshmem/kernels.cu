@@ -192,6 +192,12 @@ KERNEL(broadcast_wide, WSH_STREAM_THREADS)(shmem_team_t team, void *dest, const 
         wsh_stream_broadcast_wide<0>(team, dest, source, len, root);
 }
 
+KERNEL(alltoallv, WSH_STREAM_THREADS)(shmem_team_t team, struct wsh_dev_vector v)
+{
+    UNLESS_FIRST
+        wsh_stream_alltoallv<0>(team, v);
+}
+
 #define BY_ALL(NAME, TYPE)                                          \
     COMBINE(reduce_wide_##NAME, TYPE, wsh_stream_reduce_wide)       \
     COMBINE(scatter_wide_##NAME, TYPE, wsh_stream_scatter_wide)

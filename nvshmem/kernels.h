@@ -64,6 +64,7 @@
 #define WSH_IMAGE_WIDE(X)                 \
     X(wide, exchange_wide)                \
     X(wide, broadcast_wide)               \
+    X(wide, alltoallv)                    \
     WSH_IMAGE_KINDS(X, wide, reduce_wide) \
     WSH_IMAGE_KINDS(X, wide, scatter_wide)
 

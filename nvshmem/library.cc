@@ -21,6 +21,30 @@ enum { N = 0 };
 
 #include <pthread.h>
 
+/*
+ * Alltoallv of elements of `width` bytes, which NVSHMEM has not: for callers from other languages, which have no types.
+ * As shmemx_alltoallvmem_on_stream and its packed form.
+ */
+WSH_NV_STREAM int nvshmemx_alltoallv_on_stream(nvshmem_team_t team, void *dest, size_t *dest_counts,
+                                               size_t *dest_offsets, const void *source, const size_t *source_counts,
+                                               const size_t *source_offsets, size_t width, cudaStream_t stream)
+{
+    return wsh_stream_vector<N>(SHMEMX_TEAM(team),
+                                wsh_dev_vector{(char *)dest, (const char *)source, source_counts, source_offsets,
+                                               dest_counts, dest_offsets, NULL, 0, 0, width},
+                                stream);
+}
+
+WSH_NV_STREAM int nvshmemx_alltoallv_packed_on_stream(nvshmem_team_t team, void *dest, size_t *dest_counts,
+                                                      size_t *dest_offsets, size_t dest_max, size_t align,
+                                                      size_t *need, const void *source, const size_t *source_counts,
+                                                      const size_t *source_offsets, size_t width, cudaStream_t stream)
+{
+    return wsh_stream_vector<N>(SHMEMX_TEAM(team),
+                                wsh_dev_vector{(char *)dest, (const char *)source, source_counts, source_offsets,
+                                               dest_counts, dest_offsets, need, dest_max, align, width},
+                                stream);
+}
 
 void wsh_image_fetch(unsigned number, const void *source, int pe, cudaStream_t stream, void *value, size_t len)
 {

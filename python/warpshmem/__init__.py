@@ -58,6 +58,7 @@ from .requests import (
     alltoallv,
     alltoallv_nb,
     alltoallv_packed,
+    alltoallv_packed_on_stream,
     broadcast_nb,
     collect_nb,
     fcollect_nb,

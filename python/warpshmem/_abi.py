@@ -181,6 +181,8 @@ NVSHMEM: Dict[str, str] = {
     "nvshmemx_broadcastmem_on_stream": "i ippzip",
     "nvshmemx_fcollectmem_on_stream": "i ippzp",
     "nvshmemx_alltoallmem_on_stream": "i ippzp",
+    "nvshmemx_alltoallv_on_stream": "i ippppppzp",
+    "nvshmemx_alltoallv_packed_on_stream": "i ipppzzppppzp",
     "nvshmemx_{T}_sum_reduce_on_stream": "i ippzp",
     "nvshmemx_{T}_prod_reduce_on_stream": "i ippzp",
     "nvshmemx_{T}_min_reduce_on_stream": "i ippzp",

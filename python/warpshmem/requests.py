@@ -12,9 +12,9 @@ a request is complete its arrays belong to the library.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable, Generator, Iterable, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Generator, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from . import _lib, job
+from . import _lib, job, streams
 from .collectives import _op, _two
 from .dtypes import need as need_type
 from .errors import check, refuse
@@ -177,17 +177,22 @@ def _inside(call: str, seen: View, name: str, counts: Any, offsets: Any) -> None
             raise refuse(call, name + "_offsets", offset, cure)
 
 
+def _arrays(call: str, dest: Any, source: Any) -> Tuple[View, View]:
+    to, of = symmetric(dest, call, "dest"), view(source, call, "source")
+    writable(to, call, "dest")
+    if to.kind is not of.kind:
+        cure = "its dtype must be that of dest, " + to.kind.name
+        raise refuse(call, "source", of.kind.name, cure)
+    return to, of
+
+
 class _Exchange:
     """The arguments that both forms of alltoallv have."""
 
     def __init__(self, call: str, dest: Any, source: Any, counts: Any, offsets: Any, team: Team) -> None:
         self.n = member(team, call) and team.n_pes
-        self.to, self.of = symmetric(dest, call, "dest"), view(source, call, "source")
-        writable(self.to, call, "dest")
-        if self.to.kind is not self.of.kind:
-            cure = "its dtype must be that of dest, " + self.to.kind.name
-            raise refuse(call, "source", self.of.kind.name, cure)
-        self.width = self.to.nbytes // self.to.size if self.to.size else 1
+        self.to, self.of = _arrays(call, dest, source)
+        self.width = self.to.kind.size
         self.counts = _numbers(call, "source_counts", counts, self.n)
         self.offsets = _numbers(call, "source_offsets", offsets, self.n)
         _inside(call, self.of, "source", self.counts, self.offsets)
@@ -226,21 +231,74 @@ def alltoallv_nb(
     )
 
 
+def _words(call: str, n: int, **arrays: Any) -> List[int]:
+    """Return the addresses of arrays of counts and offsets that a GPU reads and writes."""
+    found = []
+    for argument, array in arrays.items():
+        seen = view(array, call, argument)
+        if not seen.gpu or seen.kind.name not in ("int64", "uint64") or seen.size < n:
+            what = "%d of %s in memory of %s" % (
+                seen.size,
+                seen.kind.name,
+                "a GPU" if seen.gpu else "the host",
+            )
+            cure = "on a stream it is an array of at least %d int64 in memory of the GPU" % n
+            raise refuse(call, argument, what, cure)
+        found.append(seen.address)
+    return found
+
+
+def _on_stream(call: str, dest: Any, source: Any, team: Team) -> Tuple[View, View, int]:
+    n = member(team, call) and team.n_pes
+    to, of = _arrays(call, dest, source)
+    for argument, seen in (("dest", to), ("source", of)):
+        if not seen.gpu:
+            raise refuse(
+                call, argument, "memory of the host", "on a stream it is memory of the GPU"
+            )
+    return to, of, n
+
+
+def _alltoallv_on_stream(
+    dest: Any, dest_words: Any, source: Any, source_words: Any, team: Team, stream: Any
+) -> None:
+    call = "alltoallv"
+    to, of, n = _on_stream(call, dest, source, team)
+    found = _words(call, n, dest_counts=dest_words[0], dest_offsets=dest_words[1])
+    given = _words(call, n, source_counts=source_words[0], source_offsets=source_words[1])
+    number = streams.handle(stream, call)
+    check(
+        _lib.nvshmem().nvshmemx_alltoallv_on_stream(
+            team.number, to.address, *found, of.address, *given, to.kind.size, number
+        ),
+        call,
+    )
+
+
 def alltoallv(
     dest: Any,
-    dest_counts: Sequence[int],
-    dest_offsets: Sequence[int],
+    dest_counts: Any,
+    dest_offsets: Any,
     source: Any,
-    source_counts: Sequence[int],
-    source_offsets: Sequence[int],
+    source_counts: Any,
+    source_offsets: Any,
     team: Team = TEAM_WORLD,
+    stream: Any = None,
 ) -> None:
     """Exchange blocks of different lengths: source_counts[i] elements from source_offsets[i] of
     `source` go to member i, dest_counts[i] elements from it to dest_offsets[i] of `dest`.
 
     `dest` is symmetric, `source` any array of this PE; counts and offsets are in elements, one a
     member. What one member gives another is what that one gets. shmemx_alltoallvmem.
+
+    On a stream all arrays are in memory of the GPU, `source` symmetric, counts and offsets int64.
+    They are read when the stream comes there, not before, and are the library's until then: a CUDA
+    graph that has captured the call may find others in each launch.
     """
+    if stream is not None:
+        words = (dest_counts, dest_offsets), (source_counts, source_offsets)
+        _alltoallv_on_stream(dest, words[0], source, words[1], team, stream)
+        return
     request = alltoallv_nb(
         dest, dest_counts, dest_offsets, source, source_counts, source_offsets, team
     )
@@ -288,3 +346,38 @@ def alltoallv_packed(
     )
     found = [tuple(number // width for number in numbers) for numbers in (counts, offsets)]
     return Packed(found[0], found[1], need.value // width, status == 0)
+
+
+def alltoallv_packed_on_stream(
+    dest: Any,
+    dest_counts: Any,
+    dest_offsets: Any,
+    need: Any,
+    source: Any,
+    source_counts: Any,
+    source_offsets: Any,
+    stream: Any,
+    align: int = 1,
+    team: Team = TEAM_WORLD,
+) -> None:
+    """As alltoallv_packed, on a stream: what it finds is written to `dest_counts`, `dest_offsets`
+    and `need`.
+
+    All arrays are in memory of the GPU, `dest` and `source` symmetric, the others int64; `need` has
+    one element. Where it is more than the elements of `dest` afterwards, `dest` was too small and
+    nothing was written to it. shmemx_alltoallvmem_packed_nelems_on_stream.
+    """
+    call = "alltoallv_packed_on_stream"
+    to, of, n = _on_stream(call, dest, source, team)
+    if align < 1:
+        raise refuse(call, "align", align, "it is at least 1")
+    found = _words(call, n, dest_counts=dest_counts, dest_offsets=dest_offsets)
+    given = _words(call, n, source_counts=source_counts, source_offsets=source_offsets)
+    room = (to.size, align, *_words(call, 1, need=need))
+    number = streams.handle(stream, call)
+    check(
+        _lib.nvshmem().nvshmemx_alltoallv_packed_on_stream(
+            team.number, to.address, *found, *room, of.address, *given, to.kind.size, number
+        ),
+        call,
+    )

@@ -106,4 +106,9 @@ def test_wrong_arguments(host, me, n):
         shmem.alltoallv(dest, [2 * n] * n, [0] * n, source, [1] * n, [0] * n)
     with pytest.raises(shmem.ArgumentError, match="op"):
         shmem.reduce_nb(dest, source, "mean")
+    numbers = [host.zeros(n) for _ in range(4)]
+    with pytest.raises(shmem.ArgumentError, match="memory of the GPU"):
+        shmem.alltoallv(dest, *numbers[:2], source, *numbers[2:], stream=1)
+    with pytest.raises(shmem.ArgumentError, match="memory of the GPU"):
+        shmem.alltoallv_packed_on_stream(dest, *numbers[:3], source, *numbers[2:], 1)
     shmem.barrier_all()

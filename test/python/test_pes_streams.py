@@ -111,6 +111,64 @@ def test_moves(xp, stream, me, n):
     assert xp.list(dest)[:n] == list(range(n))
 
 
+def _block(pe, to, n):
+    """What `pe` has for `to`."""
+    return [1000 * pe + 10 * to + i for i in range((pe + 2 * to) % 4)]
+
+
+def test_alltoallv(xp, stream, me, n):
+    """Twice, with other counts in the same arrays: they are read when the stream comes there."""
+    dest = xp.zeros(4 * n)
+    blocks = [_block(me, pe, n) for pe in range(n)]
+    source = xp.symmetric([x for block in blocks for x in block + [0] * (4 - len(block))])
+    counts = xp.private([len(block) for block in blocks])
+    expected = [_block(pe, me, n) for pe in range(n)]
+    dest_counts = xp.private([len(block) for block in expected])
+    offsets = xp.private([4 * pe for pe in range(n)])
+    shmem.alltoallv(dest, dest_counts, offsets, source, counts, offsets, stream=stream)
+    stream.synchronize()
+    assert xp.list(dest) == [x for block in expected for x in block + [0] * (4 - len(block))]
+    shmem.barrier_all()
+    number = getattr(stream, "cuda_stream", None) or stream.ptr
+    none = xp.private([0] * n)
+    shmem.alltoallv(dest, none, offsets, source, none, offsets, stream=number)
+    stream.synchronize()
+    assert xp.list(dest) == [x for block in expected for x in block + [0] * (4 - len(block))]
+
+
+@pytest.mark.parametrize("length", (3, 3000, 300000))
+def test_alltoallv_packed(xp, stream, me, n, length):
+    counts = [length * ((me + pe) % 3) for pe in range(n)]
+    expected = [length * ((me + pe) % 3) for pe in range(n)]
+    source = xp.symmetric([me + 1] * (2 * length * n))
+    dest, need = xp.zeros(2 * length * n), xp.private([0])
+    found, places = xp.private([0] * n), xp.private([0] * n)
+    given = xp.private(counts), xp.private([2 * length * pe for pe in range(n)])
+    shmem.alltoallv_packed_on_stream(dest, found, places, need, source, *given, stream)
+    stream.synchronize()
+    assert xp.list(found) == expected and xp.list(need) == [sum(expected)]
+    assert xp.list(places) == [sum(expected[:pe]) for pe in range(n)]
+    want = np.repeat(np.arange(1, n + 1), expected)
+    assert xp.list(dest) == want.tolist() + [0] * (2 * length * n - len(want))
+
+
+def test_alltoallv_packed_too_small(xp, stream, me, n):
+    dest, source, need = xp.zeros(n), xp.symmetric([me] * (2 * n)), xp.private([0])
+    found, places = xp.private([0] * n), xp.private([0] * n)
+    given = xp.private([2] * n), xp.private([2 * pe for pe in range(n)])
+    shmem.alltoallv_packed_on_stream(dest, found, places, need, source, *given, stream)
+    stream.synchronize()
+    assert xp.list(need) == [2 * n] and xp.list(found) == [2] * n and xp.list(dest) == [0] * n
+
+
+def test_alltoallv_refused(xp, stream, me, n):
+    dest, source, words = xp.zeros(n), xp.zeros(n), xp.private([0] * n)
+    few, floats = xp.private([0] * (n - 1) if n > 1 else []), xp.private([0.0] * n, "float32")
+    for wrong in (few, floats, np.zeros(n, "int64")):
+        with pytest.raises(shmem.ArgumentError, match="source_counts"):
+            shmem.alltoallv(dest, words, words, source, wrong, words, stream=stream)
+
+
 def test_team(xp, stream, me, n):
     team = shmem.TEAM_WORLD.create(list(reversed(range(n))))
     dest, source = xp.zeros(n), xp.symmetric([me])
