@@ -283,7 +283,7 @@ typedef struct {
     uint64_t waits, wait_ns, longest_wait_ns;
     int32_t longest_wait_pe, most_waited_pe; /* -1: not known */
     char longest_wait_routine[48];
-    uint64_t collectives; /* steps of collectives of the teams that there are, the library's own too */
+    uint64_t collectives; /* steps of collectives of all teams, the library's own too */
     /* For kernels: their waits and the proxy's threads' for other hosts; bytes moved, and those through host memory. */
     uint64_t kernel_waits, proxy_waits, proxy_bytes, proxy_copied_bytes;
     uint64_t gda_operations; /* complete requests of kernels in the queues of NICs */
@@ -291,6 +291,7 @@ typedef struct {
     uint64_t expert_calls, expert_rows;
     uint64_t heap_bytes, heap_used_bytes, device_heap_bytes;
     uint64_t puts, put_bytes, gets, get_bytes, atomics;
+    uint64_t collective_calls; /* on all teams, by host routines; without those of no elements */
 } shmemx_stats_t;
 
 /* The part of one PE of the world. */

@@ -23,12 +23,13 @@ struct wsh_api_coll {
                                       in_place, (what)->sync})
 
 /*
- * The result of a collective: 0; or nonzero because a member has failed and the others go on, which breaks the team.
- * Any other error ends the job.
+ * Counts a collective that has been called. Its result: 0; or nonzero because a member has failed and the others go
+ * on, which breaks the team. Any other error ends the job.
  */
 WSH_COLD int wsh_api_met_failure(const char *what, struct wsh_team *team, int rc);
 static WSH_INLINE int wsh_api_met(const char *what, struct wsh_team *team, int rc)
 {
+    team->calls++;
     return wsh_unlikely(rc) ? wsh_api_met_failure(what, team, rc) : 0;
 }
 

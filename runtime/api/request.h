@@ -129,7 +129,7 @@ static WSH_INLINE int wsh_api_alltoallv(const struct wsh_api_nb *what, shmem_tea
     rc = wsh_api_alltoallv_nb(what, team, dest, source, v, &request);
     if (!rc)
         rc = wsh_req_wait(&wsh_job, request);
-    return rc < 0 ? wsh_api_met(what->coll.dest, wsh_api_members(what->routine, team), rc) : rc;
+    return rc < 0 ? wsh_api_met_failure(what->coll.dest, wsh_api_members(what->routine, team), rc) : rc;
 }
 
 #endif

@@ -124,6 +124,9 @@ struct wsh_job {
     struct wsh_progress *progress;
     bool stats_by_all;       /* SHMEM_STATS is set on all PEs */
     struct wsh_stats *stats; /* NULL before the bootstrap, and in tests. Relaxed */
+    struct {
+        uint64_t steps, calls;
+    } gone_teams; /* their collectives; under ctxs_lock */
 };
 
 /* Only runtime/api and job.c name it. */

@@ -15,9 +15,9 @@ void wsh_stats_json_begin(struct wsh_text *text, const char *job, int n_pes)
 
 #define FIGURES(X) \
     X(elapsed_ns) X(network_operations) X(network_bytes) X(network_retries) X(network_stalls) X(waits) X(wait_ns) \
-    X(longest_wait_ns) X(collectives) X(kernel_waits) X(proxy_waits) X(proxy_bytes) X(proxy_copied_bytes) \
-    X(gda_operations) X(expert_calls) X(expert_rows) X(heap_bytes) X(heap_used_bytes) X(device_heap_bytes) \
-    X(puts) X(put_bytes) X(gets) X(get_bytes) X(atomics)
+    X(longest_wait_ns) X(collectives) X(collective_calls) X(kernel_waits) X(proxy_waits) X(proxy_bytes) \
+    X(proxy_copied_bytes) X(gda_operations) X(expert_calls) X(expert_rows) X(heap_bytes) X(heap_used_bytes) \
+    X(device_heap_bytes) X(puts) X(put_bytes) X(gets) X(get_bytes) X(atomics)
 
 /* clang-format on */
 

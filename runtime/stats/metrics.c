@@ -44,6 +44,7 @@ struct wsh_stats_metrics {
     X("wait_seconds_total", "counter", "Time spent in these waits.", wait_ns, 1e-9)                          \
     X("longest_wait_seconds", "gauge", "The longest wait.", longest_wait_ns, 1e-9)                           \
     X("collective_steps_total", "counter", "Steps of collectives.", collectives, 1)                          \
+    X("collectives_total", "counter", "Collectives that the program has called.", collective_calls, 1)       \
     X("kernel_waits_total", "counter", "Waits of kernels for other hosts.", kernel_waits, 1)                 \
     X("proxy_bytes_total", "counter", "Bytes that the proxy has moved for kernels.", proxy_bytes, 1)         \
     X("gda_operations_total", "counter", "Complete requests of kernels in queues of NICs.", gda_operations,  \

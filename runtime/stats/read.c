@@ -17,23 +17,23 @@ static void traffic_read(struct wsh_job *job, int pe, struct wsh_tp_traffic *tra
         job->tp[tp]->ops->traffic(job->tp[tp], pe, traffic);
 }
 
-/* Relaxed reads of what another thread may count meanwhile. */
-static uint64_t steps_of(const struct wsh_team *team)
+static void team_add(const struct wsh_team *team, shmemx_stats_t *out)
 {
-    const struct wsh_coll *coll = team ? team->coll : NULL;
-
-    return coll ? coll->syncs + coll->blocks + coll->ll + coll->collects : 0;
+    out->collectives += wsh_coll_steps(team->coll);
+    out->collective_calls += team->calls;
 }
 
-static uint64_t steps_read(struct wsh_job *job)
+/* Relaxed reads of what another thread may count meanwhile. */
+static void collectives_read(struct wsh_job *job, shmemx_stats_t *out)
 {
-    uint64_t steps = steps_of(&job->world) + steps_of(&job->shared);
-
     pthread_mutex_lock(&job->ctxs_lock);
+    out->collectives = job->gone_teams.steps;
+    out->collective_calls = job->gone_teams.calls;
+    team_add(&job->world, out);
+    team_add(&job->shared, out);
     for (const struct wsh_team *team = job->teams; team; team = team->next)
-        steps += steps_of(team);
+        team_add(team, out);
     pthread_mutex_unlock(&job->ctxs_lock);
-    return steps;
 }
 
 static void calls_read(const struct wsh_stats *stats, shmemx_stats_t *out)
@@ -87,7 +87,7 @@ void wsh_stats_read(struct wsh_job *job, shmemx_stats_t *out)
     out->proxy_bytes = counts.proxy_bytes;
     out->proxy_copied_bytes = counts.proxy_copied;
     out->gda_operations = counts.gda_operations;
-    out->collectives = steps_read(job);
+    collectives_read(job, out);
     out->heap_bytes = job->heap.seg[WSH_SEG_HEAP].len;
     out->heap_used_bytes = out->heap_bytes - wsh_alloc_free_bytes(job->heap.alloc);
     for (int seg = WSH_SEG_DEVICE; seg < WSH_SEGS; seg++)

@@ -73,6 +73,7 @@ static void sums_add(struct wsh_stats_report *report, const struct wsh_stats_row
     sum_add(&report->puts, all->puts, pe);
     sum_add(&report->gets, all->gets, pe);
     sum_add(&report->atomics, all->atomics, pe);
+    sum_add(&report->collectives, all->collective_calls, pe);
     sum_add(&report->retries, all->network_retries, pe);
     sum_add(&report->stalls, all->network_stalls, pe);
     sum_add(&report->waits, all->waits, pe);

@@ -30,8 +30,8 @@ struct wsh_stats_report {
     int n_pes, n_hosts;
     double seconds; /* of the PE that was there longest */
     char job[WSH_STATS_JOB];
-    struct wsh_stats_sum operations, bytes, near_puts, near_gets, puts, gets, atomics, retries, stalls, waits,
-        wait_ns, proxy_bytes, gda_operations, expert_calls, expert_rows, heap_used;
+    struct wsh_stats_sum operations, bytes, near_puts, near_gets, puts, gets, atomics, collectives, retries,
+        stalls, waits, wait_ns, proxy_bytes, gda_operations, expert_calls, expert_rows, heap_used;
     uint64_t heap;
     struct wsh_stats_longest longest[WSH_STATS_LONGEST];
     int longest_of[WSH_STATS_LONGEST]; /* whose wait it was */

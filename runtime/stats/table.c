@@ -39,6 +39,7 @@ static void paths_add(struct wsh_text *text, const struct wsh_stats_report *repo
     path_add(text, report, "gets, all PEs", &report->gets, NULL);
     path_add(text, report, "gets in hosts", NULL, &report->near_gets);
     path_add(text, report, "atomics and signals", &report->atomics, NULL);
+    path_add(text, report, "collectives, all PEs", &report->collectives, NULL);
     path_add(text, report, "kernels, by the proxy", NULL, &report->proxy_bytes);
     path_add(text, report, "kernels, by queues of NICs", &report->gda_operations, NULL);
     path_add(text, report, "experts: calls", &report->expert_calls, NULL);

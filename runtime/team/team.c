@@ -119,6 +119,8 @@ void wsh_team_close(struct wsh_team *team)
         if (team->number >= WSH_TEAM_NUMBERS)
             number_forget(team);
     }
+    team->job->gone_teams.steps += wsh_coll_steps(team->coll);
+    team->job->gone_teams.calls += team->calls;
     pthread_mutex_unlock(&team->job->ctxs_lock);
     wsh_team_fini(team);
     wsh_slots_give(&slots, team);

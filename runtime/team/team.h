@@ -22,6 +22,7 @@ struct wsh_team {
     bool broken;                   /* a member has failed: its collectives return nonzero */
     bool shrunk;                   /* that, and no member that lives writes to its sync area any more */
     int number;                    /* WSH_TEAM_WORLD …: alike on all members */
+    uint64_t calls;                /* collectives called on it, by one thread at a time */
 };
 
 /*

@@ -79,6 +79,35 @@ static void check_waits(void)
              (unsigned long long)rows[most < 0 ? 0 : most].wait_ns);
 }
 
+/* On the world and on a team that goes, whose counts stay: counted once each, those without elements not. */
+static void check_collectives(void)
+{
+    static long sum, one = 1, all[4 * 4];
+    shmemx_stats_t before, now;
+    shmemx_req_h request;
+    shmem_team_t team;
+    uint64_t steps;
+
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, mp_npes, NULL, 0, &team) == 0);
+    CHECK(shmemx_stats(&before, sizeof before) == 0);
+    shmem_barrier_all();
+    shmem_sync_all();
+    shmem_team_sync(team);
+    shmem_long_sum_reduce(team, &sum, &one, 1);
+    shmem_long_fcollect(SHMEM_TEAM_WORLD, all, &one, 1);
+    shmem_long_broadcast(team, &sum, &one, 1, 0);
+    shmem_long_sum_reduce(team, &sum, &one, 0);
+    CHECK(shmemx_long_sum_reduce_nb(team, &sum, &one, 1, &request) == 0 && shmemx_req_wait(&request) == 0);
+    CHECK(shmemx_stats(&now, sizeof now) == 0);
+    steps = now.collectives;
+    shmem_team_destroy(team);
+    CHECK(shmemx_stats(&now, sizeof now) == 0);
+    mp_check(now.collectives >= steps, "%llu steps of collectives, after %llu",
+             (unsigned long long)now.collectives, (unsigned long long)steps);
+    mp_check(now.collective_calls - before.collective_calls == 7, "%llu collectives, not 7",
+             (unsigned long long)(now.collective_calls - before.collective_calls));
+}
+
 static void check_calls(const shmemx_stats_t *before, const shmemx_stats_peer_t *row_before, int next)
 {
     const char *set = getenv("SHMEM_STATS");
@@ -111,6 +140,7 @@ int main(void)
     else
         barriers(5);
     check_waits();
+    check_collectives();
     CHECK(shmemx_stats(&before, sizeof before) == 0 && shmemx_stats_peers(rows, 4) == 0);
     shmem_putmem(bytes, here, sizeof here, next);
     shmem_long_p(&word, 1, next);

@@ -48,6 +48,12 @@ struct wsh_coll {
     struct wsh_done sending;              /* what was sent and may still be read from its source */
 };
 
+/* What its team has done so far, in steps; NULL: none. */
+static inline uint64_t wsh_coll_steps(const struct wsh_coll *coll)
+{
+    return coll ? coll->syncs + coll->blocks + coll->ll + coll->collects : 0;
+}
+
 /* Everything but the sync area. */
 int wsh_coll_prepare(struct wsh_team *team);
 /*

@@ -103,6 +103,7 @@ int wsh_req_begin(struct wsh_team *team, const char *routine, enum wsh_req_kind 
         fresh->args = *args;
         pthread_mutex_lock(&job->requests->lock);
         rc = begin(job, team, fresh);
+        team->calls++;
         pthread_mutex_unlock(&job->requests->lock);
     }
     if (!rc)
