@@ -99,8 +99,10 @@ int shmemx_init_attr(unsigned flags, shmemx_init_attr_t *attr)
     void *found = wsh_trace_extension("shmemx_init_attr");
     int rc;
 
+    if (!found)
+        wsh_trace_missing("shmemx_init_attr");
     memcpy(&next, &found, sizeof next);
-    rc = found ? next(flags, attr) : -1;
+    rc = next(flags, attr);
     if (!rc)
         trace_begin();
     return rc;

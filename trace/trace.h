@@ -52,9 +52,10 @@ static inline uint64_t wsh_trace_ticks(void)
 /*
  * The library's routine of this name. It is looked up when it is first called, not bound: this library is preloaded
  * into scripts and tools too, and into interpreters, which load libwarpshmem later. A line ends a process that lacks
- * it.
+ * it: `missing`.
  */
 void *wsh_trace_library(const char *name);
+_Noreturn void wsh_trace_missing(const char *name);
 #define WSH_LIBRARY(name) ((__typeof__(&name))wsh_trace_library(#name))
 
 /* The same of an extension, which has no other name: the next library's; NULL where there is none. */

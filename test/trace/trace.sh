@@ -81,6 +81,15 @@ WARPSHMEM_PYTHON_CALLS=ctypes WARPSHMEM_LIBRARY_DIR=$top_builddir/.libs PYTHONPA
 export WARPSHMEM_PYTHON_CALLS WARPSHMEM_LIBRARY_DIR PYTHONPATH
 run_job 60 env SHMEM_TRACE="$trace" "$oshrun" -n 2 python3 "$tap_dir/barriers.py"
 tap_check "Python by SHMEM_TRACE alone" test "$status:$(grep -c '"name":"shmem_barrier_all"' "$trace")" = 0:4
+library=$top_builddir/nvshmem/lib/libnvshmem_host.so.3
+rm -f "$trace"*
+if [ -e "$library" ]; then
+    run_job 60 "$oshrun" --trace "$trace" -n 2 python3 -c "import ctypes
+nv = ctypes.CDLL('$library'); nv.nvshmem_init(); nv.nvshmem_barrier_all(); nv.nvshmem_finalize()"
+    tap_check "a library that an interpreter has loaded for itself" test "$status:$(grep -c '"name":"shmem_barrier_all"' "$trace")" = 0:2
+else
+    tap_skip "a library that an interpreter has loaded for itself" "no libnvshmem_host"
+fi
 run_job 60 "$oshrun" --trace /nowhere/trace.json -n 2 "$halo" 1
 tap_check "a folder that is not there: one line" test "$status:$(grep -c 'trace /nowhere/trace.json: its folder cannot be written' "$err")" = 2:1
 run_job 60 env SHMEM_TRACE_EVENTS=7 "$oshrun" --trace "$trace" -n 1 "$halo" 1
