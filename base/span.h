@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the library's own threads and kernels do, for a trace: the routine is libwarpshmem-trace's, and NULL where that
- * is not loaded.
+ * What the library's own threads, kernels and headers do, for a trace: the routines are libwarpshmem-trace's, and NULL
+ * where that is not loaded.
  */
 #ifndef WSH_SPAN_H
 #define WSH_SPAN_H
@@ -19,6 +19,9 @@ extern "C" {
  */
 void wsh_trace_span(const char *line, const char *name, uint64_t start, uint64_t end, int pe, uint64_t bytes,
                     bool overlaps) __attribute__((weak, visibility("default")));
+
+/* A call begins on this thread, as an NVTX range; NULL: the one that began last ends. */
+void wsh_trace_range(const char *name) __attribute__((weak, visibility("default")));
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include "trace/trace.h"
 
 #include "base/log.h"
+#include "base/span.h"
 
 bool wsh_trace_nvtx;
 
@@ -32,13 +33,13 @@ void wsh_trace_nvtx_close(void)
     domain = NULL;
 }
 
-void wsh_trace_nvtx_push(enum wsh_trace_routine routine)
+void wsh_trace_nvtx_push(const char *name)
 {
     nvtxEventAttributes_t range = {
         .version = NVTX_VERSION,
         .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
         .messageType = NVTX_MESSAGE_TYPE_ASCII,
-        .message.ascii = wsh_trace_name(routine),
+        .message.ascii = name,
     };
 
     nvtxDomainRangePushEx(domain, &range);
@@ -69,12 +70,22 @@ void wsh_trace_nvtx_close(void)
 {
 }
 
-void wsh_trace_nvtx_push(enum wsh_trace_routine routine)
+void wsh_trace_nvtx_push(const char *name)
 {
-    (void)routine;
+    (void)name;
 }
 
 void wsh_trace_nvtx_pop(void)
 {
 }
 #endif
+
+void wsh_trace_range(const char *name)
+{
+    if (!wsh_trace_nvtx)
+        return;
+    if (name)
+        wsh_trace_nvtx_push(name);
+    else
+        wsh_trace_nvtx_pop();
+}

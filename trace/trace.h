@@ -75,14 +75,14 @@ static inline void *wsh_trace_routine_of(enum wsh_trace_routine routine)
 #define WSH_TRACE_CALL(name) ((__typeof__(&name))wsh_trace_routine_of(WSH_TRACE_##name))
 
 extern bool wsh_trace_nvtx; /* calls are NVTX ranges */
-void wsh_trace_nvtx_push(enum wsh_trace_routine routine);
+void wsh_trace_nvtx_push(const char *name);
 void wsh_trace_nvtx_pop(void);
 
 /* A call begins: the ticks. */
 static inline uint64_t wsh_trace_begin(enum wsh_trace_routine routine)
 {
     if (__builtin_expect(wsh_trace_nvtx, 0))
-        wsh_trace_nvtx_push(routine);
+        wsh_trace_nvtx_push(wsh_trace_name(routine));
     return wsh_trace_ticks();
 }
 

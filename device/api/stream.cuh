@@ -97,6 +97,7 @@ static inline int wsh_stream_scan_all(shmem_team_t team, T *dest, const T *sourc
 #define WSH_DEFINE_BARRIER(NAME)                                                                             \
     template <int N = 0> static inline void shmemx_##NAME##_on_stream(cudaStream_t stream)                   \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #NAME "_on_stream");                                                \
         wsh_stream_warp(stream, wsh_stream_barrier<N>, SHMEM_TEAM_WORLD);                                    \
     }
 WSH_DEFINE_BARRIER(barrier_all)
@@ -106,6 +107,7 @@ WSH_DEFINE_BARRIER(sync_all)
 #define WSH_DEFINE_BARRIER(NAME)                                                                             \
     template <int N = 0> static inline int shmemx_##NAME##_on_stream(shmem_team_t team, cudaStream_t stream) \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #NAME "_on_stream");                                                \
         return wsh_stream_warp(stream, wsh_stream_barrier<N>, team);                                         \
     }
 WSH_DEFINE_BARRIER(team_barrier)
@@ -118,6 +120,7 @@ WSH_DEFINE_BARRIER(team_sync)
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nelems, cudaStream_t stream)                           \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
         return wsh_stream_move<N>(team, dest, source, nelems * (SIZE), SAME, stream);                        \
     }
 #define WSH_BROADCAST(TAG, TYPE, SIZE)                                                                       \
@@ -125,6 +128,7 @@ WSH_DEFINE_BARRIER(team_sync)
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nelems, int PE_root, cudaStream_t stream)              \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
         return wsh_stream_broadcast_launch<N>(team, dest, source, nelems * (SIZE), PE_root, stream);                   \
     }
 #define WSH_COLLECT(TAG, TYPE, SIZE)                                                                         \
@@ -132,6 +136,7 @@ WSH_DEFINE_BARRIER(team_sync)
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nelems, cudaStream_t stream)                           \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
         return wsh_stream_block(stream, wsh_stream_collect<N>, team, dest, source, nelems * (SIZE));         \
     }
 #define WSH_ALLTOALLS(TAG, TYPE, SIZE)                                                                       \
@@ -140,6 +145,7 @@ WSH_DEFINE_BARRIER(team_sync)
                                                ptrdiff_t dst, ptrdiff_t sst, size_t nelems,                  \
                                                cudaStream_t stream)                                          \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
         return wsh_stream_block(stream, wsh_stream_alltoalls<SIZE + 0 * N>, team, dest, source, dst, sst,    \
                                 nelems);                                                                     \
     }
@@ -184,6 +190,7 @@ static inline int wsh_stream_vector(shmem_team_t team, const struct wsh_dev_vect
                                                const size_t *source_counts, const size_t *source_offsets,    \
                                                cudaStream_t stream)                                          \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
         return wsh_stream_vector<N>(team,                                                                    \
                                     wsh_dev_vector{(char *)dest, (const char *)source, source_counts,        \
                                                    source_offsets, (size_t *)dest_counts,                    \
@@ -196,6 +203,7 @@ static inline int wsh_stream_vector(shmem_team_t team, const struct wsh_dev_vect
         size_t align, size_t *need, const TYPE *source, const size_t *source_counts,                         \
         const size_t *source_offsets, cudaStream_t stream)                                                   \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_packed_nelems_on_stream");                                   \
         return wsh_stream_vector<N>(team,                                                                    \
                                     wsh_dev_vector{(char *)dest, (const char *)source, source_counts,        \
                                                    source_offsets, dest_counts, dest_offsets, need,          \
@@ -216,6 +224,7 @@ WSH_ALLTOALLV(alltoallvmem, void, 1)
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nreduce, cudaStream_t stream)                          \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
         return wsh_stream_combine_##HOW<N, wsh_later<N, TYPE>>(team, dest, source, nreduce, SIZE, CODE, stream); \
     }
 #define WSH_REDUCE(NAME, TYPE, SIZE, OP, CODE)                                                               \
@@ -249,6 +258,7 @@ WSH_HALF_TYPES(WSH_HALF)
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nelems, cudaStream_t stream)                           \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
         return wsh_stream_scan_all<N, wsh_later<N, TYPE>>(team, dest, source, nelems, SIZE, EXCLUSIVE, stream); \
     }
 #define WSH_SCANS(NAME, TYPE, SIZE)                                                                          \

@@ -57,6 +57,7 @@ static inline int wsh_stream_do_get(void *dest, const void *source, size_t len, 
     static inline int shmemx_##TAG##_on_stream(TYPE *dest, const TYPE *source, size_t nelems, int pe,        \
                                                cudaStream_t stream)                                          \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
         return wsh_stream_do_##KERNEL<N>(dest, source, nelems * (SIZE), pe, stream);                         \
     }
 #define WSH_STRIDED(TAG, KERNEL, TYPE, SIZE)                                                                 \
@@ -64,6 +65,7 @@ static inline int wsh_stream_do_get(void *dest, const void *source, size_t len, 
     static inline int shmemx_##TAG##_on_stream(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
                                                size_t nelems, int pe, cudaStream_t stream)                   \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
         return wsh_stream_block(stream, wsh_stream_##KERNEL<SIZE + 0 * N>, dest,                             \
                                  source, dst, sst, nelems, pe);                                              \
     }
@@ -89,6 +91,7 @@ static inline int wsh_stream_send(void *dest, const void *source, size_t len, ui
                                                uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,      \
                                                cudaStream_t stream)                                          \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
         return wsh_stream_send<N>(dest, source, nelems * (SIZE), sig_addr, signal, sig_op, pe, stream);      \
     }
 
@@ -137,11 +140,13 @@ WSH_SEND(putmem_signal_nbi, void, 1)
     static inline int shmemx_##NAME##_p_on_stream(TYPE *dest, wsh_same<LATER> value, int pe,                 \
                                                   cudaStream_t stream)                                       \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #NAME "_p_on_stream");                                              \
         return wsh_stream_launch(stream, 1, 1, wsh_stream_p<LATER>, dest, value, pe);                        \
     }                                                                                                        \
     template <int N = 0, class LATER = TYPE>                                                                 \
     static inline LATER shmemx_##NAME##_g_on_stream(const TYPE *source, int pe, cudaStream_t stream)         \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #NAME "_g_on_stream");                                              \
         return wsh_stream_fetch<LATER>(source, pe, stream);                                                  \
     }
 #define WSH_HALF(NAME, TYPE) WSH_ONE(NAME, struct TYPE)
@@ -155,6 +160,7 @@ template <int N = 0>
 static inline int shmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
                                              cudaStream_t stream)
 {
+    wsh_stream_range range("shmemx_signal_op_on_stream");
     return wsh_stream_launch(stream, 1, 1, wsh_stream_signal_op<N>, sig_addr, signal, sig_op, pe);
 }
 
@@ -163,6 +169,7 @@ template <int N = 0>
 static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value,
                                                      cudaStream_t stream)
 {
+    wsh_stream_range range("shmemx_signal_wait_until_on_stream");
     return wsh_stream_warp(stream, wsh_stream_wait<wsh_later<N, uint64_t>>, sig_addr, cmp,
                              cmp_value);
 }
@@ -172,6 +179,7 @@ static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp
     static inline int shmemx_##NAME##_wait_until_on_stream(TYPE *ivar, int cmp, TYPE cmp_value,              \
                                                            cudaStream_t stream)                              \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #NAME "_wait_until_on_stream");                                     \
         return wsh_stream_warp(stream, wsh_stream_wait<wsh_later<N, TYPE>>, ivar, cmp,                       \
                                  cmp_value);                                                                 \
     }                                                                                                        \
@@ -179,6 +187,7 @@ static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp
     static inline int shmemx_##NAME##_wait_until_all_on_stream(TYPE *ivars, size_t nelems, const int *status, \
                                                                int cmp, TYPE cmp_value, cudaStream_t stream) \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #NAME "_wait_until_all_on_stream");                                 \
         return wsh_stream_warp(stream, wsh_stream_wait_all<wsh_later<N, TYPE>>, ivars,                       \
                                  nelems, status, cmp, cmp_value, (const TYPE *)nullptr);                     \
     }                                                                                                        \
@@ -186,6 +195,7 @@ static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp
     static inline int shmemx_##NAME##_wait_until_all_vector_on_stream(                                       \
         TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values, cudaStream_t stream) \
     {                                                                                                        \
+        wsh_stream_range range("shmemx_" #NAME "_wait_until_all_vector_on_stream");                          \
         return wsh_stream_warp(stream, wsh_stream_wait_all<wsh_later<N, TYPE>>, ivars,                       \
                                  nelems, status, cmp, (TYPE)0, cmp_values);                                  \
     }
@@ -195,6 +205,7 @@ WSH_P2P_HOST_TYPES(WSH_WAIT)
 /* Completes what earlier work of the stream, and work ordered before it, has issued. */
 template <int N = 0> static inline int shmemx_quiet_on_stream(cudaStream_t stream)
 {
+    wsh_stream_range range("shmemx_quiet_on_stream");
     return wsh_stream_launch(stream, 1, 1, wsh_stream_quiet<N>);
 }
 

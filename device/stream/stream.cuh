@@ -38,6 +38,20 @@ template <int N, class T> struct wsh_later_is {
 };
 template <int N, class T> using wsh_later = typename wsh_later_is<N, T>::type;
 
+/* From here to the end of the block a call is a range of NVTX, where a tool looks on (SHMEM_NVTX). */
+struct wsh_stream_range {
+    explicit wsh_stream_range(const char *routine)
+    {
+        wsh_device_range(routine);
+    }
+    ~wsh_stream_range()
+    {
+        wsh_device_range(NULL);
+    }
+    wsh_stream_range(const wsh_stream_range &) = delete;
+    wsh_stream_range &operator=(const wsh_stream_range &) = delete;
+};
+
 static inline unsigned wsh_stream_blocks(size_t len)
 {
     if (len < WSH_STREAM_WIDE)

@@ -42,6 +42,9 @@ int wsh_device_spans_hosts(void *team);
  */
 int wsh_device_copy(void *dest, const void *source, size_t len, int pe, void *stream);
 
+/* A call on a stream begins; NULL: the one that began last ends. Does nothing where no tool looks at NVTX ranges. */
+void wsh_device_range(const char *routine);
+
 #ifdef __cplusplus
 }
 #endif

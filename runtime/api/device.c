@@ -3,6 +3,7 @@
 #include "runtime/api/api.h"
 
 #include "base/log.h"
+#include "base/span.h"
 #include "runtime/gpu/device_heap.h"
 #include "runtime/gpu/host.h"
 #include "device/view/image.h"
@@ -195,6 +196,12 @@ int wsh_device_copy(void *dest, const void *source, size_t len, int pe, void *st
     status = wsh_cuda()->copy((wsh_cu_ptr)(uintptr_t)to, (wsh_cu_ptr)(uintptr_t)source, len, stream);
     wsh_gpu_leave(&wsh_job.device.gpu);
     return status;
+}
+
+void wsh_device_range(const char *routine)
+{
+    if (wsh_trace_range)
+        wsh_trace_range(routine);
 }
 
 int wsh_device_holds(const void *ptr)

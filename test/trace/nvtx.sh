@@ -34,4 +34,13 @@ tap_check "… and calls, each of which ends" test "$(ranges shmem_barrier_all)"
 n=$(ranges shmem_putmem_signal)
 run_job 60 env NVTX_INJECTION64_PATH="$tool" "$oshrun" --nvtx --trace "$tap_dir/trace.json" -n 2 "$halo" 3
 tap_check "… beside a trace" test "$status:$(ranges shmem_putmem_signal)" = "0:$n" -a -s "$tap_dir/trace.json"
+# The routines on streams of the headers, here as libnvshmem_host has them; without a GPU the call ends the job.
+library=$top_builddir/nvshmem/lib/libnvshmem_host.so.3
+if [ -e "$library" ] && command -v python3 >/dev/null; then
+    run_job 60 env NVTX_INJECTION64_PATH="$tool" "$oshrun" --nvtx -n 1 python3 -c "import ctypes
+nv = ctypes.CDLL('$library'); nv.nvshmem_init(); nv.nvshmemx_quiet_on_stream(ctypes.c_void_p(None))"
+    tap_check "… and calls on streams" test "$(ranges shmemx_quiet_on_stream)" = 1
+else
+    tap_skip "… and calls on streams" "no libnvshmem_host or no python3"
+fi
 tap_done

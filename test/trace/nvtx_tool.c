@@ -32,6 +32,7 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t table_get)
     NvtxFunctionTable table;
     unsigned size;
 
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a PE may end without what is left in the buffer */
     if (!callbacks || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size))
         return 0;
     *table[NVTX_CBID_CORE2_DomainCreateA] = (NvtxFunctionPointer)domain_create;
