@@ -70,11 +70,18 @@ def tokens_of(x: Any, hidden: int) -> int:
     return int(shape[0])
 
 
+_raw: Any = None  # torch's way, once it has been looked for
+
+
 def raw_stream(gpu: int) -> int:
     """Return the cudaStream_t that is torch's current one on a GPU."""
-    torch = _torch()
-    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    return int(raw(gpu) if raw is not None else torch.cuda.current_stream(gpu).cuda_stream)
+    global _raw
+    if _raw is None:
+        torch = _torch()
+        _raw = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
+            lambda at: torch.cuda.current_stream(at).cuda_stream
+        )
+    return _raw(gpu)  # type: ignore[no-any-return]
 
 
 def allocator(like: Any) -> Callable[..., Tuple[Any, Tuple[Any, ...], Dict[str, Any]]]:

@@ -76,6 +76,7 @@ class Plans:
         self.spare: List[Tuple[Any, int]] = []  # events that calls use again
         self.comm: Any = None  # the stream of the last asynchronous call
         self.comm_raw = 0
+        self.owner = 0  # the stream that was current in it
         self.makes = (None,) * (5 if self.fp8 else 4)  # no arrays: the outputs that are made
         one = entry.fields
         self.shape = one["tokens"], one["hidden"], one["experts"]  # the end of a handle
@@ -96,8 +97,10 @@ class Plans:
         if not on_gpu(like):
             return None
         raw = _ep_arrays.raw_stream(like.get_device())
-        if comm is not self.comm and comm is not None:
-            self.comm, self.comm_raw = comm, comm.cuda_stream
+        if comm is not None:
+            self.owner = raw
+            if comm is not self.comm:
+                self.comm, self.comm_raw = comm, comm.cuda_stream
         if comm is not None and self.comm_raw != raw:
             if entry.raw not in (raw, self.comm_raw):
                 entry.follow(torch.cuda.current_stream())
@@ -121,7 +124,7 @@ class Plans:
             return EventOverlap(EventHandle())
         held = [one for one in tensors if one is not None]
         handle = Lent(self.spare, comm, self.comm_raw)
-        return behind(handle, comm, held, _ep_arrays.raw_stream(held[0].get_device()))
+        return behind(handle, comm, held, self.owner)
 
 
 def receiver(entry: Any, plan: Any, made: bytes, raw: int, kind: Any) -> Callable[[], None]:
