@@ -362,7 +362,7 @@ EP_STEP void ep_sum_terms(const struct ep_run *run, void *out, int piece, int pi
 
     units = end * EP_LANES < units ? end * EP_LANES : units;
     if (__popc(has) <= 2) {
-        ep_plain_sum<2, 7>((uint4 *)out, mine, has, first, end, units);
+        ep_plain_sum<2, 5>((uint4 *)out, mine, has, first, end, units);
     } else if (__popc(has) <= 4) {
         ep_plain_sum<4, 3>((uint4 *)out, mine, has, first, end, units);
     } else if (__popc(has) <= 8) {
