@@ -178,14 +178,15 @@ template <int S> static WSH_DEV void wsh_dev_ll_clear(const struct wsh_dev_group
 }
 
 /* A loop, since the synchronization is long code for what hardly ever runs. */
-template <int S> WSH_DEV_CALL void wsh_dev_sweep(const struct wsh_dev_group &group)
+template <int S> WSH_DEV_CALL void wsh_dev_sweep(struct wsh_dev_group *group)
 {
 #pragma unroll 1
     for (unsigned done = 0; done < 2; done++) {
         if (done)
-            wsh_dev_ll_clear<S>(group);
-        wsh_dev_sync_members<S>(group, wsh_dev_arrived(group) + done);
+            wsh_dev_ll_clear<S>(*group);
+        wsh_dev_sync_members<S>(*group, wsh_dev_arrived(*group) + done);
     }
+    group->epoch++;
 }
 
 /* All lanes: stores the epoch for the next call. A barrier comes between every lane's reading of it and this. */
@@ -200,8 +201,10 @@ template <int S> static WSH_DEV void wsh_dev_epoch_step(struct wsh_dev_group *gr
 {
     group->epoch++;
     if (!((uint32_t)group->epoch & WSH_SWEEP_MASK)) {
-        wsh_dev_sweep<S>(wsh_dev_group(*group)); /* a copy: the group itself stays in registers */
-        group->epoch++;
+        struct wsh_dev_group held = *group; /* across the call in memory, else in registers */
+
+        wsh_dev_sweep<S>(&held);
+        *group = held;
     }
 }
 
@@ -286,8 +289,7 @@ WSH_DEV_CALL void wsh_dev_hosts_group_enter(struct wsh_dev_group *group, const c
     wsh_dev_sync<S>();
     group->epoch = wsh_dev_epoch(*group) + 1;
     if (!wsh_dev_has_hosts(*group) && !((uint32_t)group->epoch & WSH_SWEEP_MASK)) {
-        wsh_dev_sweep<S>(*group);
-        group->epoch++;
+        wsh_dev_sweep<S>(group);
     }
     wsh_dev_sync<S>();
     wsh_dev_epoch_count<S>(*group);
