@@ -246,8 +246,9 @@ WSH_DEV_CALL void wsh_dev_copy_aligned(uint4 *to, const uint4 *from, size_t n, u
     }
 }
 
-/* Units in flight of a copy that puts them together. */
+/* Units in flight of a copy that puts them together; by a warp fewer, since its callers hold more registers. */
 #define WSH_SKEWED_DEPTH 4
+#define WSH_SKEWED_DEPTH_WARP 3
 
 /* In a block the threads of a last, partial warp leave the units to the full ones. */
 template <int S, class L>
@@ -267,7 +268,8 @@ static WSH_DEV void wsh_dev_copy_middle(char *to, const char *from, size_t units
     else if constexpr (S == WSH_THREAD)
         wsh_dev_copy_skewed_alone<WSH_SKEWED_DEPTH, L>(at, piece, shift, units);
     else
-        wsh_dev_copy_skewed<WSH_SKEWED_DEPTH, L>(at, piece, shift, units, warp, warps);
+        wsh_dev_copy_skewed<S == WSH_BLOCK ? WSH_SKEWED_DEPTH : WSH_SKEWED_DEPTH_WARP, L>(at, piece, shift, units, warp,
+                                                                                         warps);
 }
 
 /* By a warp or block: n bytes one by one, each lane at most two; `gap` lies between head and tail. */
