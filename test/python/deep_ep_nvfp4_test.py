@@ -3,21 +3,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
-from typing import List, Tuple
+from typing import Any, Callable, List, Tuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import torch  # noqa: E402
 from deep_ep_common import buffer_of, case_of, expert_scaled, mine, refused  # noqa: E402
 from deep_ep_common import run_experts, same  # noqa: E402
-from deep_ep_job import Job  # noqa: E402
+from deep_ep_job import Job, Skipped  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 
 import deep_ep  # noqa: E402
 from deep_ep import _nvfp4  # noqa: E402
-from warpshmem import ep  # noqa: E402
+from warpshmem import _lib, ep  # noqa: E402
 
 E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 E4M3 = [float(value) for value in reference.e4m3_values()[:127]]
@@ -162,3 +163,69 @@ def test_bytes_on_the_way(job: Job) -> None:
     fp8 = sizes(dtype=ep.FP8, hidden=hidden)
     head = row(16 + 16 + 4 * (hidden // 128)) - row(16 + 16)
     assert bf16 - fp8 == rows * (row(2 * hidden) - row(hidden) - head), (bf16, fp8)
+
+
+PEER = 16  # words of shmemx_stats_peer_t: pe and same_host, operations, bytes, …
+CONTROL = 2 * 64  # bytes of messages that may come between: less than a row's error of 16 in each
+
+
+def network_bytes(n: int) -> Tuple[int, List[int]]:
+    """Bytes that this PE has given to the network, and the PEs of other hosts."""
+    words = (ctypes.c_uint64 * (n * PEER))()
+    _lib.core().shmemx_stats_peers(words, ctypes.c_size_t(n))
+    far = [pe for pe in range(n) if not words[pe * PEER] >> 32]
+    return sum(words[pe * PEER + 2] for pe in far), far
+
+
+def sent_by(job: Job, call: Callable[[], Any]) -> int:
+    """The fewest bytes that this PE gives to the network in a call of all ranks."""
+    found, held = [], []
+    for _ in range(6):
+        torch.distributed.barrier()
+        before = network_bytes(job.n)[0]
+        held.append(call())
+        torch.distributed.barrier()
+        found.append(network_bytes(job.n)[0] - before)
+    return min(found)
+
+
+def test_bytes_between_hosts(job: Job) -> None:
+    """What rows of a format save beside BF16 on the network: bytes of a row times distinct (token,
+    other host)."""
+    if job.hosts != 2 or job.cuda:
+        raise Skipped("for two emulated hosts")
+    case = case_of(job, seed=741, tokens=14, hidden=1024)
+    buffer, given = buffer_of(job), mine(job, case)
+    experts, hidden = case.n * case.local, case.hidden
+    far = network_bytes(job.n)[1]
+    homes = [{e // case.local for e in row if e >= 0} for row in given.topk.tolist()]
+    records = sum(bool(pes & set(far)) for pes in homes)
+
+    def low(**how: Any) -> int:
+        return sent_by(
+            job, lambda: buffer.low_latency_dispatch(given.x, given.topk, 14, experts, **how)
+        )
+
+    saved = low(use_fp8=False) - low(use_fp8=False, use_nvfp4=True, x_global_scale=WHOLE)
+    wanted = records * (2 * hidden - _nvfp4.row_bytes(hidden))
+    assert abs(saved - wanted) <= CONTROL, (saved, wanted)
+    codes = given.x.float().to(_nvfp4.E4M3)
+    exponents = torch.zeros((codes.shape[0], hidden // 128), dtype=torch.int32)
+    ranks, _, counts, inside, _ = buffer.get_dispatch_layout(given.topk, experts)
+
+    def normal(x: Any) -> int:
+        return sent_by(
+            job,
+            lambda: buffer.dispatch(
+                x,
+                num_tokens_per_rank=ranks,
+                is_token_in_rank=inside,
+                num_tokens_per_expert=counts,
+                topk_idx=given.topk,
+                topk_weights=given.weights,
+            ),
+        )
+
+    saved = normal(given.x) - normal((codes, exponents))
+    wanted = records * (2 * hidden - hidden - hidden // 32)
+    assert abs(saved - wanted) <= CONTROL, (saved, wanted)
