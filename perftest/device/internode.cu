@@ -3,6 +3,7 @@
  * Measures what it costs kernels to reach PEs of other hosts by the proxy, as rows and as claims: ordering, blocking
  * calls, an alltoall by kernels or by the host, and waiting by the library or by a loop that acquires.
  */
+#include "perftest/device/inter_clocks.cuh"
 #include "perftest/device/inter_measure.cuh"
 
 #define INTER_BY_WARP(order) {NULL, inter_order<order>, NULL}
@@ -160,6 +161,16 @@ static bool inter_open(struct perf_report *report, const struct dev_options *o, 
     return true;
 }
 
+/* PE 0, behind the rows: where a post's time goes, if the row of a lane's posts was among them. */
+static void inter_say_clocks(struct inter *p, FILE *to, const struct dev_row *rows, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (rows[i].kind == INTER_KIND(INTER_POST, 0) && rows[i].scope == DEV_THREAD) {
+            inter_clocks_measure(to, inter_arguments(p, &rows[i], 1));
+            return;
+        }
+}
+
 /* Starts the library, runs, stops it. The program's exit status. */
 static int inter_main(const struct dev_row *rows, int n, const struct dev_options *o, int gpus)
 {
@@ -193,8 +204,10 @@ static int inter_main(const struct dev_row *rows, int n, const struct dev_option
         return true;
     };
     right = dev_run(&p.job, rows, n, DEV_SECONDS, &report, measure);
-    if (p.job.me == 0 && report.table)
+    if (p.job.me == 0 && report.table) {
         inter_claims_print(report.table);
+        inter_say_clocks(&p, report.table, rows, n);
+    }
     if (p.job.me == 0 && dev_report_close(&report))
         right = false;
     free(gathered);
