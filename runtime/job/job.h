@@ -26,6 +26,7 @@ struct wsh_stats;
 struct wsh_wait_tuning {
     unsigned polls; /* tries before anything else is done */
     unsigned spins; /* tries before the first yield */
+    bool adapts;    /* of waits for one PE: by what the last waits needed, instead of `spins` */
     int cores;      /* `polls` and `spins` hold when waiting for at most this many PEs; else both are 0 */
     unsigned stays; /* tries before the first yield where no other PE of the job is on this core */
     unsigned pes_a_core;  /* PEs of this machine for each of its cores */
@@ -121,6 +122,7 @@ struct wsh_job {
     double left_core; /* when this PE last went to another core. Relaxed; cores.c */
     int waiters;      /* threads inside wait.c: the progress thread may sleep */
     unsigned waits;   /* waits begun so far */
+    bool spins_pay;   /* where `tuning.adapts`: answers come before the first yield. Relaxed; wait.c */
     struct wsh_progress *progress;
     bool stats_by_all;       /* SHMEM_STATS is set on all PEs */
     struct wsh_stats *stats; /* NULL before the bootstrap, and in tests. Relaxed */

@@ -13,15 +13,16 @@
 
 /*
  * With a core for every PE, spin long enough to see any answer without a system call. With fewer cores, the PE that we
- * wait for may need ours: yield almost at once; immediately if each test polls a network, which takes its time, or if
- * so many PEs are waited for that some surely need our core. Chosen with perftest/barrier, perftest/pingpong and
- * perftest/alltoall_latency.
+ * wait for may need ours: yield almost at once, unless answers come sooner (`adapts`, wait.c); immediately if each test
+ * polls a network, which takes its time, or if so many PEs are waited for that some surely need our core. Chosen with
+ * perftest/barrier, perftest/pingpong, perftest/alltoall_latency and perftest/wait.
  */
 void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
 {
     bool oversubscribed = local_pes > n_cores;
 
     job->tuning.spins = !oversubscribed ? SPINS : job->network ? 0 : 4;
+    job->tuning.adapts = oversubscribed && !job->network;
     job->tuning.polls = oversubscribed || job->network ? 0 : POLLS;
     job->tuning.stays = oversubscribed || job->network ? 0 : STAYS;
     job->tuning.cores = n_cores;
@@ -31,6 +32,7 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
     if (job->env.spin_us >= 0) {
         job->tuning.spins = (unsigned)job->env.spin_us * 25;
         job->tuning.stays = 0;
+        job->tuning.adapts = false;
         job->tuning.cores = INT_MAX;
     }
     job->tuning.oversubscribed = oversubscribed;

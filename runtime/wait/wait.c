@@ -24,6 +24,15 @@
     64 /* tries after which a spinning wait begins to be counted: its end costs a look at the clock */
 #define CLOCK_LATE 0.01 /* seconds between looks from which on every yield is followed by one */
 
+/*
+ * Where PEs share cores, tries before the first yield. A peer that runs on another core answers within LONG tries, and
+ * then pairs of PEs run side by side for whole turns; a peer that waits for this core does not, and each try delays it.
+ * So what the last wait needed decides; every PROBE-th wait looks whether that has changed.
+ */
+#define SHORT_SPINS 2
+#define LONG_SPINS 24
+#define PROBE_WAITS 16
+
 /* One wait in progress, on the waiter's stack. */
 struct waiter {
     struct wsh_job *job;
@@ -32,6 +41,7 @@ struct waiter {
     unsigned spins, stays;      /* before the first yield: tries; the same while it has the core alone */
     unsigned tries;             /* since something last moved */
     unsigned rounds;            /* of which CLOCK_EVERY counts */
+    unsigned yields;            /* so far */
     bool may_sleep;             /* nothing has moved for so long that it may sleep */
     bool late;                  /* yields take long: the machine is busy with other work */
     unsigned sleep_us, reports; /* reports: SIGUSR1 generations answered */
@@ -175,6 +185,8 @@ static void waiter_back_off(struct waiter *waiter)
     if (!waiter->may_sleep) {
         if (is_time_for_clock(waiter))
             waiter_read_clock(waiter);
+        if (!waiter->yields++)
+            wsh_stats_wait_begin(&waiter->stat, waiter->job, waiter->why, waiter->arg);
         sched_yield();
         return;
     }
@@ -202,6 +214,29 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
     return rc;
 }
 
+/* `spins_pay` is relaxed: threads share it, and it does not matter whose wait was last. */
+static unsigned spins_of(const struct wsh_job *job, const struct wsh_wait_why *why, unsigned turn)
+{
+    if (why->n_pes > job->tuning.cores)
+        return 0;
+    if (!job->tuning.adapts)
+        return job->tuning.spins;
+    if (turn % PROBE_WAITS == 0 || __atomic_load_n(&job->spins_pay, __ATOMIC_RELAXED))
+        return LONG_SPINS;
+    return SHORT_SPINS;
+}
+
+/* Spins pay where the answer came within long ones, and do not where it came behind them. */
+static void spins_learn(struct wsh_job *job, const struct waiter *waiter)
+{
+    bool pay = !waiter->yields;
+
+    if (!job->tuning.adapts || (pay ? waiter->tries < SHORT_SPINS : waiter->spins < LONG_SPINS))
+        return;
+    if (pay != __atomic_load_n(&job->spins_pay, __ATOMIC_RELAXED))
+        __atomic_store_n(&job->spins_pay, pay, __ATOMIC_RELAXED);
+}
+
 /*
  * Data in shared memory mostly arrives after the time of one cache line transfer: meanwhile do nothing else. Each test
  * follows a pause: without it, speculative loads are replayed when the line arrives.
@@ -225,14 +260,15 @@ static __attribute__((noinline)) int wait_long(struct wsh_job *job, const struct
     struct waiter waiter = {.job = job, .why = why, .arg = arg, .sleep_us = SLEEP_MIN_US};
     int rc;
 
-    waiter.spins = why->n_pes > job->tuning.cores ? 0 : job->tuning.spins;
     waiter.reports = wsh_wait_asked();
-    __atomic_fetch_add(&job->waits, 1, __ATOMIC_RELAXED); /* hints for wsh_wait_serve and SIGUSR1 */
+    /* Hints for wsh_wait_serve and SIGUSR1. */
+    waiter.spins = spins_of(job, why, __atomic_fetch_add(&job->waits, 1, __ATOMIC_RELAXED));
     if (!__atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED) && waiter.spins)
         waiter.stays = job->tuning.stays; /* other threads that wait may need the core */
-    if (waiter.spins < COUNTED_FROM)
+    if (!waiter.spins)
         wsh_stats_wait_begin(&waiter.stat, job, why, arg);
     rc = wait_loop(&waiter, try);
+    spins_learn(job, &waiter);
     wsh_stats_wait_end(&waiter.stat, job, why);
     WSH_INVARIANT(__atomic_load_n(&job->waiters, __ATOMIC_RELAXED));
     __atomic_fetch_sub(&job->waiters, 1, __ATOMIC_RELAXED);

@@ -56,6 +56,49 @@ static void tries_until_it_ends(void)
     CU_ASSERT_EQUAL(job.waiters, 0);
 }
 
+static bool yields_take_long;
+static int yields, tries_at_first;
+static struct countdown *counted;
+
+/* In place of libc's. */
+int sched_yield(void)
+{
+    if (yields_take_long)
+        usleep(20000);
+    if (!yields++ && counted)
+        tries_at_first = counted->tries;
+    return 0;
+}
+
+/* Yields of the last of so many waits that end after `left` tries each. */
+static int yields_of(int waits, int left)
+{
+    while (waits--) {
+        struct countdown countdown = {0, left, 0};
+
+        yields = tries_at_first = 0;
+        counted = &countdown;
+        CU_ASSERT(wsh_wait(&job, &why, count_down, &countdown) == 0);
+        counted = NULL;
+    }
+    return yields;
+}
+
+/* More PEs than cores: answers that come soon are waited for without a yield; for others each wait yields at once. */
+static void spins_where_that_pays(void)
+{
+    job.env.spin_us = -1;
+    wsh_wait_tune(&job, 4, 2);
+    CU_ASSERT_EQUAL(yields_of(20, 12), 0);
+    CU_ASSERT(yields_of(2, 60) > 0);
+    CU_ASSERT(tries_at_first < 6);
+    CU_ASSERT_EQUAL(yields_of(17, 12), 0);
+    job.env.spin_us = 0;
+    wsh_wait_tune(&job, 4, 2);
+    CU_ASSERT(yields_of(20, 12) > 0);
+    job.env.spin_us = -1;
+}
+
 struct deadline {
     double at;
     int late; /* tries in the last 0.2 s and after: on a busy machine the time may pass between two tries */
@@ -100,16 +143,6 @@ static void names_what_it_waits_for(void)
     unit_capture(wait_for_long, &(double){0}, text, sizeof text);
     CU_ASSERT_EQUAL(unit_lines(text), 0);
     wsh_log_set_pe(-1);
-}
-
-static bool yields_take_long;
-
-/* In place of libc's. */
-int sched_yield(void)
-{
-    if (yields_take_long)
-        usleep(20000);
-    return 0;
 }
 
 /* A turn of all that a busy machine has to do. */
@@ -206,6 +239,7 @@ static void leaves_the_programs_handler(void)
 
 const struct unit_test unit_tests[] = {
     {"tries until it ends", tries_until_it_ends},
+    {"spins where that pays", spins_where_that_pays},
     {"sleeps in a long wait", sleeps_in_a_long_wait},
     {"names what it waits for", names_what_it_waits_for},
     {"looks at the clock on a busy machine", looks_at_the_clock_on_a_busy_machine},
