@@ -2,9 +2,9 @@
 /*
  * absent HOW WHO: calls of low latency with masks, from which PE WHO (-1: the last) goes away. HOW: before, halves,
  * between, any: it dies before a dispatch, between its halves, before the combine, at a random time; late: it does
- * nothing for longer than the limit; alone: it then makes its calls by itself. Those that are late come back. Rows of
- * the others are the reference's in every call, bit for bit. ABSENT_GPU=1: by kernels, with half a second for each
- * wait. For test/ep/masks.sh.
+ * nothing for longer than the limit; alone: it then makes its calls by itself; edge: it comes about at the limit. Those
+ * that are late come back. Rows of the others are the reference's in every call, bit for bit. ABSENT_GPU=1: by kernels,
+ * with half a second for each wait. For test/ep/masks.sh.
  */
 #include "test/ep/calls.h"
 
@@ -57,7 +57,7 @@ static bool is(const char *what)
 
 static bool dies(void)
 {
-    return !is("late") && !is("alone");
+    return !is("late") && !is("alone") && !is("edge");
 }
 
 static int is_masked(struct calls *calls)
@@ -228,6 +228,29 @@ static int64_t run_late(struct calls *calls, int64_t call)
     return call + ALONE;
 }
 
+/* It comes when the others give it up: some of their groups may have seen it, and others not. */
+static int64_t run_edge(struct calls *calls, int64_t call)
+{
+    uint64_t state = mp_seed() + 78;
+
+    for (int i = 0; i < mp_rounds(6, 60); i++, call++) {
+        double s = 1e-3 * (limit_ms + (double)mp_random_below(&state, 1200) / 10);
+
+        if (mp_me == victim) {
+            mp_sleep(s);
+            fill(calls, call); /* what the others have sent before they gave it up is there */
+            calls_dispatch(calls, SHMEMX_EP_BOTH);
+            calls_received(calls);
+            calls_combine(calls, SHMEMX_EP_BOTH);
+        } else {
+            round_there(calls, call);
+        }
+        shmem_barrier_all();
+        come_back(calls);
+    }
+    return call;
+}
+
 static void run(struct calls *calls, int64_t calls_in_all)
 {
     int64_t call = 0;
@@ -242,7 +265,7 @@ static void run(struct calls *calls, int64_t calls_in_all)
         setitimer(ITIMER_REAL, &in, NULL);
     }
     if (!dies())
-        call = run_late(calls, call);
+        call = is("edge") ? run_edge(calls, call) : run_late(calls, call);
     for (; call < calls_in_all || (is("any") && !is_masked(calls)); call++)
         round_there(calls, call);
 }
@@ -260,7 +283,7 @@ int main(int argc, char **argv)
         return MP_FAILED;
     how = argv[1];
     victim = atoi(argv[2]) < 0 ? mp_npes - 1 : atoi(argv[2]);
-    limit_ms = (dies() && !gpu ? 60000 : 400) * (getenv("WSH_TEST_SLOW") ? atoi(getenv("WSH_TEST_SLOW")) : 1);
+    limit_ms = (dies() && !gpu ? 60000 : is("edge") ? 150 : 400) * (getenv("WSH_TEST_SLOW") ? atoi(getenv("WSH_TEST_SLOW")) : 1);
     options.masks = limit_ms;
     options.halves = is("halves") || mp_seed() % 2;
     job.pes = mp_npes;

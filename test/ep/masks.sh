@@ -49,7 +49,7 @@ by_lanes()
 # mutant NAME HOW: the mistake is noticed, or PEs wait for what does not come.
 mutant()
 {
-    run_job 8 "$oshrun" -n 3 env "LD_PRELOAD=$lanes" "LANES_MUTANT=$1" "$absent" "$2" 0
+    run_job 4 "$oshrun" -n 3 env "LD_PRELOAD=$lanes" "LANES_MUTANT=$1" "$absent" "$2" 0
     tap_check "kernels: the mutant $1 is noticed" test "$status" != 0
 }
 
@@ -67,6 +67,7 @@ if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
         for how in before halves between any; do by_lanes dies 3 1 $how $((turn % 3)); done
         by_lanes late 3 1 late $((turn % 3))
         by_lanes late 3 1 alone $((turn % 3))
+        by_lanes late 3 1 edge $((turn % 3))
     done
     tap_done
     exit
