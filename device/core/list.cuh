@@ -246,7 +246,7 @@ template <int S> WSH_DEV_CALL bool wsh_dev_list_gda(struct wsh_dev_list_rest *re
 
 /*
  * The barrier lets every lane's sources be read by all, and the list itself. It takes 92 registers: a kernel of
- * 1024 threads says __launch_bounds__(1024).
+ * 1024 threads says __launch_bounds__(1024, 1).
  */
 template <int S> static WSH_DEV void wsh_dev_list(const char *what, const shmemx_put_t *puts, size_t n)
 {

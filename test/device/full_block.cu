@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels without launch bounds that call block routines start with 1024 threads, the most a block has, and move right
- * data: none takes more than the 64 registers that each thread then has. Reductions, collect and broadcast do, and are
- * not here.
+ * Kernels without launch bounds that call routines of blocks, or puts of warps, start with 1024 threads, the most a block
+ * has, and move right data: none takes more than the 64 registers that each thread then has. Reductions, collect,
+ * broadcast and gets of warps do, and are not here.
  * paths: gpu:2 gpuipc:2 gpureg:2 gpugda:2
  */
 #include "test/device/dev.cuh"
@@ -34,6 +34,14 @@ static __global__ void put_nbi(struct move m)
 static __global__ void put_misaligned(struct move m)
 {
     shmem_putmem_block(m.dest, m.skewed, LEN, m.right);
+}
+
+/* Each warp its part, at no multiple of 16. */
+static __global__ void put_by_warps(struct move m)
+{
+    size_t part = LEN / (FULL / 32), at = threadIdx.x / 32 * part;
+
+    shmem_putmem_warp(m.dest + at, m.skewed + at, part, m.right);
 }
 
 static __global__ void put_signal(struct move m)
@@ -87,6 +95,22 @@ static __global__ void get_bulk(struct move m)
     shmemx_getmem_bulk_block(m.dest, m.source, LEN, m.right, scratch, SCRATCH);
 }
 
+static __global__ void barrier(void)
+{
+    shmem_barrier_all_block();
+}
+
+static __global__ void sync(void)
+{
+    shmem_sync_all_block();
+}
+
+static __global__ void warp_barrier(void)
+{
+    if (threadIdx.x < 32)
+        shmem_barrier_all_warp();
+}
+
 /*
  * Collectives: all parts of a source are the same, and the first part of the target is that of PE 0. In a program of
  * their own they take more registers than 1024 threads have; the bound keeps them within.
@@ -123,6 +147,14 @@ static void run(const char *what, kernel *move, struct move m, char *host, int w
     shmem_barrier_all();
 }
 
+static void meet(const char *what, void (*kernel)(void))
+{
+    dev_case("%s by 1024 threads", what);
+    kernel<<<1, FULL>>>();
+    mp_check(cudaGetLastError() == cudaSuccess, "%s: the kernel does not start", what);
+    dev_wait();
+}
+
 int main(void)
 {
     struct move m;
@@ -142,6 +174,7 @@ int main(void)
     run("put", put, m, host, mp_left());
     run("put_nbi", put_nbi, m, host, mp_left());
     run("put, misaligned", put_misaligned, m, host, mp_left());
+    run("put by warps", put_by_warps, m, host, mp_left());
     run("put_signal", put_signal, m, host, mp_left());
     run("put_signal_nbi", put_signal_nbi, m, host, mp_left());
     mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &m.counter), "no counter");
@@ -152,6 +185,9 @@ int main(void)
     run("get, misaligned", get_misaligned, m, host, mp_right());
     run("iget", iget, m, host, mp_right());
     run("get_bulk", get_bulk, m, host, mp_right());
+    meet("barrier", barrier);
+    meet("sync", sync);
+    meet("barrier by a warp", warp_barrier);
     run("alltoall", alltoall, m, host, 0);
     run("alltoalls", alltoalls, m, host, 0);
     run("fcollect", fcollect, m, host, 0);

@@ -57,7 +57,7 @@ overlap()
 "$nvcc" $nvcc_flags -cubin -o "$tap_dir/cubin" "$top_srcdir/test/device/full_block.cu" >"$out" 2>&1
 tap_check "kernels of block routines compile" test $? = 0
 used
-at_most_64 "a single unit" 13
+at_most_64 "a single unit" 19
 # With __launch_bounds__(1024) ptxas leaves them 32 registers: of 16 bytes a lane, four at once.
 tap_check "copies by 1024 threads spill no registers" awk '
     /Function properties for / { copies = /copy_alignedILj32ELj4E/ }
