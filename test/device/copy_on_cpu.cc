@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-enum { BYTES = 65536, MARGIN = 64, WARPS = 4 };
+enum { BYTES = 65536, MARGIN = 64, WARPS = 17 };
 
 thread_local struct cpu_dim threadIdx;
 struct cpu_dim blockDim;
@@ -109,5 +109,7 @@ int main(void)
         failed += some<WSH_WARP, wsh_dev_from_peer>(warp[n % 4], n % 3 ? below(700) : below(20000));
     for (int n = 0; n < 150; n++)
         failed += some<WSH_BLOCK, wsh_dev_from_global>(block[n % 6], n % 3 ? below(3000) : below(60000));
+    for (int n = 0; n < 4; n++) /* blocks of more than WSH_COPY_FULL threads */
+        failed += copy<WSH_BLOCK, wsh_dev_from_global>(WARPS * 32 - 7 * (n % 2), MARGIN, MARGIN, below(60000));
     return failed != 0;
 }
