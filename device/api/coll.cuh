@@ -9,10 +9,10 @@
  * the host count for themselves and may come between.
  *
  * Arrays are symmetric memory. Members on other hosts are reached by the proxy. dest may be written as soon as the
- * first member calls; dest of a reduction may be its source. Calls that move data may take more registers than a kernel
- * of more than 512 threads has, unless compiled with -rdc=true by CUDA 13: such a kernel says __launch_bounds__(its
- * threads, 1). Barrier and sync complete what the proxy was asked for, such as atomics on host memory, in jobs of several
- * hosts; else quiet does.
+ * first member calls; dest of a reduction may be its source. Calls that move data may take more registers than a
+ * kernel of more than 512 threads has, unless compiled with -rdc=true by CUDA 13: such a kernel says
+ * __launch_bounds__(its threads, 1). Barrier and sync complete what the proxy was asked for, such as atomics on host
+ * memory, in jobs of several hosts; else quiet does.
  */
 #ifndef WSH_DEVICE_API_COLL_CUH
 #define WSH_DEVICE_API_COLL_CUH

@@ -24,8 +24,8 @@
 #endif
 
 /*
- * In a block of more threads than this each has fewer loads in flight, which fill the way all the same. For such blocks'
- * __launch_bounds__ ptxas leaves 32 registers, and what has more loads than they hold waits for half of them.
+ * In a block of more threads than this each has fewer loads in flight, which fill the way all the same. For
+ * __launch_bounds__(1024) ptxas leaves 32 registers, and what has more loads than they hold waits for half of them.
  */
 #define WSH_COPY_FULL 512
 #define WSH_COPY_FULL_DEPTH 4

@@ -6,8 +6,8 @@
  * before it, and several loads or atomics in flight. None is left out, merged or taken from the L1: polls stay polls.
  *
  * Atomics take a generic address. Of one whose value nobody uses ptxas then awaits nothing (ATOM to RZ without a
- * scoreboard); at a global address each turn of a loop awaits what the last one has sent, since such a kernel has fences
- * that acquire, by quiet or a wait, for which ptxas keeps the atomic in place of a reduction.
+ * scoreboard). At a global address each turn of a loop awaits what the last one has sent: a kernel with fences that
+ * acquire, as in a quiet or a wait, keeps the atomic, where ptxas would make it a reduction.
  * A part of ptx.cuh.
  */
 #ifndef WSH_DEVICE_PTX_WORD_CUH
