@@ -101,6 +101,15 @@ by_oshrun()
         --on-pe-failure continue "$course" "$its" "$phase" 20 $victims
 }
 
+# All PEs of a host at once, PE 0 among them.
+pes=6 its=1 phase=all path=mixed where="--nodes-emulated 2" transports='' provider=tcp victims=" 0:kill:100 1:kill:100 2:segv:105"
+: >"$tap_dir/start"
+by_oshrun
+leftovers >"$left_file" 2>&1 || :
+one_judge
+times_note
+tap_check "a whole host dies, PE 0 with it, and the other one goes on: ${why:-good}" test -z "$why"
+
 good=0
 case ${WSH_TEST_VARIANT:-clang} in
     clang) paths=4 ;;
