@@ -283,7 +283,10 @@ int main(int argc, char **argv)
         return MP_FAILED;
     how = argv[1];
     victim = atoi(argv[2]) < 0 ? mp_npes - 1 : atoi(argv[2]);
-    limit_ms = (dies() && !gpu ? 60000 : is("edge") ? 150 : 400) * (getenv("WSH_TEST_SLOW") ? atoi(getenv("WSH_TEST_SLOW")) : 1);
+    limit_ms = (dies() && !gpu ? 60000
+                : is("edge")   ? 150
+                               : 400) *
+               (getenv("WSH_TEST_SLOW") ? atoi(getenv("WSH_TEST_SLOW")) : 1);
     options.masks = limit_ms;
     options.halves = is("halves") || mp_seed() % 2;
     job.pes = mp_npes;
