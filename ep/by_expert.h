@@ -15,11 +15,11 @@
 extern "C" {
 #endif
 
-/* Inclusive sums of rows by source and of aligned counts by expert. */
+/* Inclusive sums of rows by source, one for each place in groups of `inside` ranks, and of aligned counts by expert. */
 struct ep_sums {
     const int32_t *sources; /* [ranks, 2]: first row, rows */
     const int32_t *counts;  /* [L]; or NULL */
-    int32_t *come;          /* [ranks / inside]: of so many ranks together */
+    int32_t *come;          /* [inside] */
     int32_t *padded;        /* [L] */
     int64_t ranks, inside, local, alignment;
 };
@@ -39,10 +39,10 @@ struct ep_expand {
     const int64_t *sources;
     const char *rows; /* [R] of `bytes`, a multiple of 16 */
     char *out;
-    const uint32_t *scales; /* [R, `columns`]; or NULL */
-    uint32_t *out_scales;
-    const float *weights; /* [R, K], at steps of `step`; or NULL */
-    float *out_weights;
+    const uint32_t *scales; /* [R, `columns`] */
+    uint32_t *out_scales;   /* or NULL: none */
+    const float *weights;   /* [R, K], at steps of `step` */
+    float *out_weights;     /* or NULL: none */
     int64_t received, topk, expanded, bytes, columns, step,
         zero; /* zero: padding is, of weights it always is */
 };

@@ -19,11 +19,11 @@ static __device__ __forceinline__ int64_t aligned(int64_t count, int64_t alignme
 /* Each thread adds up what is before it: that is little, and all of it is in the cache. */
 static __device__ void sums_all(const ep_sums &of)
 {
-    for (int i = threadIdx.x; i < of.ranks / of.inside; i += blockDim.x) {
+    for (int i = threadIdx.x; i < of.inside; i += blockDim.x) {
         int32_t sum = 0;
 
-        for (int rank = 0; rank < (i + 1) * of.inside; rank++)
-            sum += of.sources[2 * rank + 1];
+        for (int rank = 0; rank < of.ranks; rank++)
+            sum += rank % of.inside <= i ? of.sources[2 * rank + 1] : 0;
         of.come[i] = sum;
     }
     for (int i = threadIdx.x; of.counts && i < of.local; i += blockDim.x) {
@@ -152,23 +152,24 @@ static __device__ void blank_row(const ep_expand &of, int64_t row, int lane)
 {
     int64_t words = of.bytes / (int64_t)sizeof(uint4);
 
-    if (of.weights && lane == 0)
+    if (of.out_weights && lane == 0)
         of.out_weights[row] = 0;
     if (!of.zero)
         return;
     blank((uint4 *)of.out + row * words, words, lane);
-    if (of.scales)
+    if (of.out_scales)
         blank(of.out_scales + row * of.columns, of.columns, lane);
 }
 
 static __device__ void expand_all(const ep_expand &of)
 {
     int lane = threadIdx.x % LANES;
-    int64_t each = blockDim.x / LANES, warps = gridDim.x * each, warp = blockIdx.x * each + threadIdx.x / LANES;
+    int64_t each = blockDim.x / LANES, warps = gridDim.x * each,
+            warp = blockIdx.x * each + threadIdx.x / LANES;
 
     for (int64_t row = warp; row < of.received; row += warps)
         expand_row(of, row, lane);
-    for (int64_t row = warp; (of.zero || of.weights) && row < of.expanded; row += warps)
+    for (int64_t row = warp; (of.zero || of.out_weights) && row < of.expanded; row += warps)
         if (of.sources[row] < 0)
             blank_row(of, row, lane);
 }
@@ -208,8 +209,9 @@ static __device__ void fold_all(const ep_fold &of)
                     add_eight(sum, ((const uint4 *)of.x)[at * words + i]);
             }
             if (i < words)
-                ((uint4 *)of.out)[row * words + i] = make_uint4(bf16_pair(sum[0], sum[1]), bf16_pair(sum[2], sum[3]),
-                                                                bf16_pair(sum[4], sum[5]), bf16_pair(sum[6], sum[7]));
+                ((uint4 *)of.out)[row * words + i] =
+                    make_uint4(bf16_pair(sum[0], sum[1]), bf16_pair(sum[2], sum[3]),
+                               bf16_pair(sum[4], sum[5]), bf16_pair(sum[6], sum[7]));
         }
     }
 }

@@ -49,10 +49,10 @@ def _plain(rows: Tensor) -> bool:
 def sums(
     sources: Tensor, counts: Optional[Tensor], inside: int, alignment: int
 ) -> Optional[Tuple[Tensor, Optional[Tensor]]]:
-    """Return inclusive sums of rows by so many ranks together, and of aligned counts."""
+    """Return inclusive sums of rows by rank inside its group of so many, and of aligned counts."""
     if not sources.is_cuda or not sources.is_contiguous():
         return None
-    come = sources.new_empty((sources.shape[0] // inside,))
+    come = sources.new_empty((inside,))
     padded = torch.empty_like(counts) if counts is not None else None
     local = counts.shape[0] if counts is not None else 0
     sizes = sources.shape[0], inside, local, alignment
