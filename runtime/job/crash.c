@@ -184,7 +184,7 @@ static void crash_first(int sig, const siginfo_t *info, const ucontext_t *uc)
     crash_tell(pc, stack_unwind(uc, pc));
 }
 
-/* The unwinder has met a stack that is damaged, or a lock that the thread itself holds: where it was is known at least. */
+/* The unwinder has met a damaged stack, or a lock that the thread holds: at least where it was is known. */
 static void crash_again(void)
 {
     void *pc[2];
