@@ -70,6 +70,6 @@ if ! command -v gdb >/dev/null; then tap_skip "gdb" "no gdb"
 else
     run_job 60 env SHMEM_BACKTRACE=gdb "$oshrun" -n 2 "$crasher" store
     if grep -aq 'ptrace: Operation not permitted' "$err"; then tap_skip "gdb" "no process may be traced here"
-    else tap_check "gdb: its own text too" test "$status:$(grep -aEc '#[0-9]+ .* store [(][)] at .*crasher.c' "$err")" = 139:1; fi
+    else tap_check "gdb: its own text too" test "$status:$(grep -aEc '#[0-9]+ .*store [(][)] at .*crasher.c' "$err")" = 139:1; fi
 fi
 tap_done
