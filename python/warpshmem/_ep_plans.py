@@ -100,6 +100,7 @@ def dispatch(instance: Any, begin: Any, scaled: bool, makes: bool, like: Any) ->
         kind, extents = instance._form(name)
         maker = new(*form) if form else ()
         slots += (Slot(name, WRITTEN | LEADING, names[kind], extents, *maker),)
+    slots += (Slot("row_sums", WRITTEN, names["int32"], (instance.n_pes, instance.n_pes)),)
     return plan(instance, "dispatch", begin, slots, like)
 
 

@@ -35,6 +35,7 @@ AGREES, DECLINES = 1, 2
 BUFFER_X, BUFFER_Y = 0, 1
 CONFIG_VERSION, CALL_VERSION = 1, 2
 TEAM_WORLD = 1
+PLANS = 16  # of calls with rows_most, about
 
 _pointer = ctypes.c_void_p
 _int = ctypes.c_int
@@ -153,8 +154,8 @@ class ExpertParallel:
         self._kept: Dict[int, int] = {}  # tokens of the routing that each handle has
         self._forms = self.forms()
         self._plans: Dict[Any, Any] = {}  # of calls as `dispatch` and `combine` make them
-        self._dispatch, self._combine, self._buffer = (
-            _routine("shmemx_ep_" + name) for name in ("dispatch", "combine", "buffer")
+        self._dispatch, self._combine, self._buffer, self._counts = (
+            _routine("shmemx_ep_" + name) for name in ("dispatch", "combine", "buffer", "counts")
         )
 
     def __enter__(self) -> "ExpertParallel":
@@ -245,13 +246,12 @@ class ExpertParallel:
         """
         given = self.config
         makes = received is None
-        apart = rows_most or agreed or row_sums is not None
-        plan = None if apart else self._plan(self._struct, x, x_scales is not None, makes)
+        numbers = agreed, rows_most
+        plan = self._plan(self._struct, x, x_scales is not None, makes, numbers)
         if plan is not None:
             at = plans.stream(self, stream, x)
-            found = plan.call(
-                halves, handle, at, -1, -1, 0, x, x_scales, topk, weights, *(received or _NONE)
-            )
+            outputs = *(received or _NONE), row_sums
+            found = plan.call(halves, handle, at, -1, -1, 0, x, x_scales, topk, weights, *outputs)
             if found is not None:
                 self._kept[handle] = found[0]
                 return self._received(found) if received is None else received
@@ -302,15 +302,24 @@ class ExpertParallel:
         made = iter(found[1:])
         return Received(*(form and next(made) for form in self._forms))
 
-    def _plan(self, struct: Any, like: Any, scaled: bool = False, makes: bool = False) -> Any:
+    def _plan(
+        self,
+        struct: Any,
+        like: Any,
+        scaled: bool = False,
+        makes: bool = False,
+        numbers: Tuple[int, int] = (0, 0),
+    ) -> Any:
         """Return the plan of a call with arrays as `like`; None where there is none. makes: it
-        allocates as `like` is."""
-        key = struct, scaled, makes and type(like)
+        allocates as `like` is. numbers: agreed and rows_most; plans of some are kept."""
+        key = struct, scaled, makes and type(like), numbers
         if key not in self._plans:
-            if not plans.fits(self, like):
+            if not plans.fits(self, like) or (numbers[1] and len(self._plans) >= PLANS):
                 return None
             make = plans.combine if struct is Combine else plans.dispatch
             begin = struct(version=CALL_VERSION)
+            if numbers != (0, 0):
+                begin.agreed, begin.rows_most = numbers
             self._plans[key] = make(self, begin, scaled, makes, like)
         return self._plans[key]
 
@@ -427,7 +436,9 @@ class ExpertParallel:
         rows of a call that a PE has declined.
         """
         numbers, rows = (ctypes.c_int32 * self.local_experts)(), ctypes.c_int32()
-        check(_routine("shmemx_ep_counts")(self._ep, handle, numbers, rows), "shmemx_ep_counts")
+        _lib.hold_errors()
+        if self._counts(self._ep, handle, numbers, rows):
+            check(1, "shmemx_ep_counts")
         return list(numbers), rows.value
 
     def statistics(self) -> Statistics:
