@@ -208,10 +208,10 @@ typedef struct {
     int scales_packed WSH_EP_FORMER("by_expert.scales_packed");
     int64_t *waits; /* [n], of one host: ns waited until each source was in the call are added. Or NULL */
     /*
-     * High throughput on one host, both halves. rows_most: rows that by_source has room for. Where more come, the call
-     * was a sending half: shmemx_ep_counts, before the next call, says how many, and the receiving half is called with
-     * room. 0: pe_capacity. agreed: SHMEMX_EP_… of all PEs, or of none. row_sums: out, [n][n]: rows from the PEs up to
-     * i to PE j. Or NULL.
+     * High throughput on one host, both halves. rows_most: rows that by_source has room for (0: pe_capacity). Where
+     * more come, the call was a sending half: shmemx_ep_counts, before the next call, says how many, and the receiving
+     * half is called with room. agreed: as above, of all PEs or of none. row_sums: out, [n][n]: rows from the PEs up
+     * to i to PE j. Or NULL.
      */
     int64_t rows_most, agreed;
     int32_t *row_sums;

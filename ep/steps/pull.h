@@ -259,9 +259,8 @@ EP_STEP void ep_pull_told(const struct ep_run *run, const struct ep_call *call, 
 EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch_t *args, int halves)
 {
     const struct ep_shape *shape = &run->shape;
-    const struct ep_state *state = run->state;
     int sends = halves & SHMEMX_EP_SEND;
-    struct ep_call call = ep_dispatch_call(run, args, sends ? state->dispatches : state->received);
+    struct ep_call call = ep_dispatch_call(run, args, sends ? run->state->dispatches : run->state->received);
     int counted = !(halves & SHMEMX_EP_RECEIVE);
     struct ep_items items = ep_items(run, 0, 0);
     struct ep_coming come = {0, 0, halves};

@@ -20,7 +20,7 @@ EP_STEP uint64_t ep_word_of(const struct ep_call *call, uint32_t number)
     return (uint64_t)number << 32 | ep_call_word(call);
 }
 
-/* With a dispatch each PE stores so many in every arena: its counts for that PE, what it announces, rows for each PE. */
+/* With a dispatch each PE stores so many in each arena: its counts for that PE, what it announces, rows for each PE. */
 EP_STEP int ep_count_words(const struct ep_shape *shape)
 {
     return shape->counted + 1 + shape->near;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a PE takes. Low latency: 128 tokens of 7,168 columns among 8 PEs of a host at most 100 MB; prints it for 128 and
- * 1,024 tokens, and for more PEs on hosts of 8. High throughput in one host, with the same rows: with 8 or 16 PEs at most
- * 2 % more than with 2.
+ * What a PE takes. Low latency: 128 tokens of 7,168 columns among 8 PEs of a host at most 100 MB; prints it for 128
+ * and 1,024 tokens, and for more PEs on hosts of 8. High throughput in one host, with the same rows: with up to 16 PEs
+ * at most 2 % more than with 2.
  * paths: single
  */
 #include "test/common/mp.h"
