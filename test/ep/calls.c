@@ -354,6 +354,7 @@ static void decline(struct calls *calls)
         dispatch.tokens = 0;
     }
     mp_check(!shmemx_ep_dispatch(calls->ep, &dispatch), "a call that is declined is refused");
+    calls->declined++;
     mp_check(!shmemx_ep_counts(calls->ep, dispatch.handle, NULL, &rows) && rows == -1,
              "a call that is declined has %d rows", rows);
 }

@@ -64,6 +64,7 @@ struct calls {
     int64_t *wide_topk, *wide_got; /* what is given in place of topk and got_topk */
     uint16_t *y, *out;
     uint64_t network_rows; /* of dispatches, by the reference */
+    uint64_t declined;     /* dispatches of which nobody had rows */
 };
 
 /* Collective over all PEs; the team has job->pes of them. False after a line. */
