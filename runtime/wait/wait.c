@@ -31,7 +31,7 @@
  */
 #define SHORT_SPINS 2
 #define LONG_SPINS 24
-#define PROBE_WAITS 16
+#define PROBE_WAITS 32
 
 /* One wait in progress, on the waiter's stack. */
 struct waiter {

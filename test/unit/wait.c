@@ -89,13 +89,13 @@ static void spins_where_that_pays(void)
 {
     job.env.spin_us = -1;
     wsh_wait_tune(&job, 4, 2);
-    CU_ASSERT_EQUAL(yields_of(20, 12), 0);
+    CU_ASSERT_EQUAL(yields_of(40, 12), 0);
     CU_ASSERT(yields_of(2, 60) > 0);
     CU_ASSERT(tries_at_first < 6);
-    CU_ASSERT_EQUAL(yields_of(17, 12), 0);
+    CU_ASSERT_EQUAL(yields_of(33, 12), 0);
     job.env.spin_us = 0;
     wsh_wait_tune(&job, 4, 2);
-    CU_ASSERT(yields_of(20, 12) > 0);
+    CU_ASSERT(yields_of(40, 12) > 0);
     job.env.spin_us = -1;
 }
 
