@@ -32,18 +32,22 @@ void wsh_stats_wait_begin(struct wsh_stats_wait *wait, const struct wsh_job *job
 {
     if (wait->began || !__atomic_load_n(&job->stats, __ATOMIC_RELAXED))
         return;
-    wait->began = wait->looked = wsh_wait_now();
+    wait->began = wsh_wait_now();
+    wait->spent = 0;
     wait->pe = why->needs ? why->needs(arg, -1) : -1;
     wait->shown = false;
     wait->whom[0] = 0;
 }
 
-static void time_spend(struct wsh_stats *stats, int pe, double seconds)
+/* What has passed since the last look; the parts add up to the wait. */
+static void time_spend(struct wsh_stats *stats, struct wsh_stats_wait *wait, uint64_t total)
 {
+    int pe = wait->pe;
     struct wsh_stats_peer *peer = &stats->peer[(unsigned)pe < (unsigned)stats->n_pes ? pe : stats->n_pes];
     struct wsh_stats_page *page = stats->page;
-    uint64_t ns = ns_of(seconds), now;
+    uint64_t ns = total - wait->spent, now;
 
+    wait->spent = total;
     wsh_stats_add(&peer->wait_ns, ns);
     wsh_stats_add(&page->wait_ns, ns);
     now = wsh_stats_get(&peer->wait_ns);
@@ -92,8 +96,7 @@ void wsh_stats_wait_look(struct wsh_stats_wait *wait, const struct wsh_job *job,
     pe = whom_find(job, why, arg);
     if (wait->pe < 0)
         wait->pe = pe;
-    time_spend(stats, wait->pe, now - wait->looked);
-    wait->looked = now;
+    time_spend(stats, wait, ns_of(now - wait->began));
     wait->pe = pe;
     wait_show(wait, stats, why);
     if (pe < 0 && !wait->whom[0] && ns_of(now - wait->began) > wsh_stats_get(&stats->longest_least))
@@ -130,14 +133,12 @@ void wsh_stats_wait_end(struct wsh_stats_wait *wait, const struct wsh_job *job,
                         const struct wsh_wait_why *why)
 {
     struct wsh_stats *stats = job->stats;
-    double now;
     uint64_t ns;
 
     if (!wait->began || !stats)
         return;
-    now = wsh_wait_now();
-    ns = ns_of(now - wait->began);
-    time_spend(stats, wait->pe, now - wait->looked);
+    ns = ns_of(wsh_wait_now() - wait->began);
+    time_spend(stats, wait, ns);
     wsh_stats_add(&stats->peer[wait->pe >= 0 && wait->pe < stats->n_pes ? wait->pe : stats->n_pes].waits, 1);
     wsh_stats_add(&stats->page->waits, 1);
     if (wait->shown) {

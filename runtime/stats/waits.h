@@ -10,9 +10,10 @@ struct wsh_wait_why;
 
 /* On the waiter's stack, zeroed. */
 struct wsh_stats_wait {
-    double began, looked; /* at the clock; 0: nothing is counted */
-    int pe;               /* that it waited for at the last look, and -1 */
-    bool shown;           /* on the page */
+    double began;   /* at the clock; 0: nothing is counted */
+    uint64_t spent; /* ns, up to the last look */
+    int pe;         /* that it waited for at the last look, and -1 */
+    bool shown;     /* on the page */
     char whom[WSH_STATS_WHOM];
 };
 
