@@ -151,6 +151,7 @@ static int open_teams(struct wsh_job *job)
     pthread_mutex_init(&job->ctxs_lock, NULL);
     job->all = &job->world;
     job->shrinks = job->shrunk_at = 0;
+    memset(&job->gone_teams, 0, sizeof job->gone_teams);
     rc = open_team(job, &job->world, false);
     if (!rc)
         rc = open_team(job, &job->shared, true);
@@ -235,6 +236,7 @@ static const struct {
     {wsh_requests_open, wsh_requests_close},
     {open_device, close_device}, /* the GPU itself is attached by the first call that asks for it */
     {open_doors, close_doors},
+    {wsh_stats_begin, close_nothing},
     {wsh_stats_metrics_open, wsh_stats_metrics_close},
     {wsh_on_failure_open, wsh_on_failure_close},
 };

@@ -60,6 +60,28 @@ int wsh_stats_open(struct wsh_job *job)
     return 0;
 }
 
+int wsh_stats_begin(struct wsh_job *job)
+{
+    struct wsh_stats *stats = job->stats;
+
+    if (!stats)
+        return 0;
+    for (int pe = 0; pe <= stats->n_pes; pe++) {
+        __atomic_store_n(&stats->peer[pe].waits, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&stats->peer[pe].wait_ns, 0, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&stats->page->waits, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&stats->page->wait_ns, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&stats->page->most_ns, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&stats->page->most_pe, -1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&stats->lock);
+    memset(stats->longest, 0, sizeof stats->longest);
+    __atomic_store_n(&stats->longest_least, 0, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&stats->lock);
+    stats->opened = wsh_wait_now();
+    return 0;
+}
+
 void wsh_stats_close(struct wsh_job *job)
 {
     struct wsh_stats *stats = job->stats;

@@ -58,6 +58,8 @@ static inline uint64_t wsh_stats_get(const uint64_t *count)
 /* The counts and the page of this PE, after the bootstrap. 0 or -ENOMEM. */
 int wsh_stats_open(struct wsh_job *job);
 void wsh_stats_close(struct wsh_job *job);
+/* The start is over: waits within it are no longer counted among the program's, nor its time. 0. */
+int wsh_stats_begin(struct wsh_job *job);
 
 /* `pe` is of the world: calls that went to it, for the shells that look closer. */
 void wsh_stats_put(struct wsh_job *job, int pe, uint64_t bytes);

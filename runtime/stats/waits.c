@@ -145,6 +145,6 @@ void wsh_stats_wait_end(struct wsh_stats_wait *wait, const struct wsh_job *job,
         __atomic_store_n(&stats->page->wait_since, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&stats->shows, false, __ATOMIC_RELEASE);
     }
-    if (ns > wsh_stats_get(&stats->longest_least))
-        longest_note(stats, wait, why, ns);
+    if (wait->spent > wsh_stats_get(&stats->longest_least))
+        longest_note(stats, wait, why, wait->spent);
 }
