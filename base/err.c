@@ -49,6 +49,16 @@ void wsh_abort_by(void (*end)(int status))
     abort_job = end;
 }
 
+bool wsh_err_of_folder(int err)
+{
+    static const int errors[] = {ENOSPC, EDQUOT, EROFS, ENOENT, ENOTDIR, EACCES, EPERM};
+
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+        if (err == errors[i] || err == -errors[i])
+            return true;
+    return false;
+}
+
 void wsh_abort(int status)
 {
     if (abort_job)

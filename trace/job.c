@@ -9,11 +9,13 @@
 #include "base/env/env.h"
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 static struct {
-    int inits; /* begun and not ended */
+    int inits;  /* begun and not ended */
+    bool noted; /* this PE has a part */
     struct wsh_trace_clocks clocks;
     char file[4096];
 } trace;
@@ -40,7 +42,8 @@ static void trace_begin(void)
         return;
     snprintf(trace.file, sizeof trace.file, "%s", env.trace);
     wsh_trace_clocks_open(&trace.clocks, me, n);
-    if (!wsh_trace_ring_open(trace.file, me, n, env.trace_events, trace.clocks.block)) {
+    trace.noted = !wsh_trace_ring_open(trace.file, &trace.clocks, env.trace_events);
+    if (trace.noted) {
         wsh_trace_ring_head()->leader = trace.clocks.leader;
         paths_find(trace.clocks.block, me, n);
     }
@@ -63,11 +66,13 @@ static void trace_end(void)
 
 static void trace_merge(void)
 {
-    char text[1024];
+    char text[1024] = "";
+    int rc;
 
     if (trace.inits || !*trace.file)
         return;
-    if (trace.clocks.me == 0 && wsh_trace_merge(trace.file, text, sizeof text))
+    rc = trace.clocks.me == 0 ? wsh_trace_merge(trace.file, text, sizeof text) : 0;
+    if (*text && (rc != -ENOENT || trace.noted)) /* that there is no room for parts has been said */
         wsh_warn("SHMEM_TRACE: %s", text);
     trace.file[0] = '\0';
 }

@@ -358,7 +358,8 @@ int wsh_trace_merge(const char *file, char *text, size_t size)
     else if (w.parts.missing)
         snprintf(
             text, size,
-            "'%s' lacks %d of %d PEs: their parts are not in its folder; put it where all hosts reach it",
+            "'%s' lacks %d of %d PEs: their parts are not in its folder; put it where all hosts reach it and "
+            "there is room",
             file, w.parts.missing, w.parts.n);
     wsh_trace_parts_close(&w.parts, file, !rc);
     return rc;

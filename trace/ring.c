@@ -172,8 +172,11 @@ static void head_fill(struct wsh_trace_head *head, int pe, int n_pes, uint64_t c
     gethostname(head->host, sizeof head->host - 1);
 }
 
-/* All blocks at once: where the disk is full a write to the mapping would end the PE. */
-static int part_map(const char *path, size_t len, void **to)
+/*
+ * All blocks at once: where the disk is full a write to the mapping would end the PE. Where all PEs of the host fail
+ * alike its first one says so.
+ */
+static int part_map(const char *path, size_t len, bool is_first, void **to)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     int err = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)len);
@@ -185,16 +188,18 @@ static int part_map(const char *path, size_t len, void **to)
         close(fd);
     if (!err)
         return 0;
-    wsh_error("SHMEM_TRACE: no file '%s' of %zu MiB: %s; name one in a folder with room, or lower "
-              "SHMEM_TRACE_EVENTS",
-              path, len >> 20, wsh_strerror(err));
+    if (is_first || !wsh_err_of_folder(err))
+        wsh_error("SHMEM_TRACE: no file '%s' of %zu MiB: %s; name one in a folder with room, or lower "
+                  "SHMEM_TRACE_EVENTS",
+                  path, len >> 20, wsh_strerror(err));
     if (fd >= 0)
         unlink(path);
     return -err;
 }
 
-int wsh_trace_ring_open(const char *file, int pe, int n_pes, long events, const void *base)
+int wsh_trace_ring_open(const char *file, const struct wsh_trace_clocks *clocks, long events)
 {
+    const int pe = clocks->me, n_pes = clocks->n_pes;
     uint64_t capacity = 1024;
     char path[PATH_MAX];
     void *part;
@@ -205,11 +210,11 @@ int wsh_trace_ring_open(const char *file, int pe, int n_pes, long events, const 
     ring.len = WSH_TRACE_HEAD + capacity * sizeof *ring.record;
     ring.path = calloc((size_t)n_pes, 1);
     snprintf(path, sizeof path, "%s.pe%d", file, pe);
-    rc = ring.path ? part_map(path, ring.len, &part) : -ENOMEM;
+    rc = ring.path ? part_map(path, ring.len, clocks->leader == pe, &part) : -ENOMEM;
     if (rc)
         return rc;
     ring.n_pes = n_pes;
-    ring.heap = (uintptr_t)base;
+    ring.heap = (uintptr_t)clocks->block;
     dl_iterate_phdr(image_take, NULL);
     ring.mask = capacity - 1;
     ring.head = part;

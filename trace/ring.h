@@ -3,10 +3,14 @@
 #ifndef WSH_TRACE_RING_H
 #define WSH_TRACE_RING_H
 
+#include "trace/clocks.h"
 #include "trace/trace.h"
 
-/* Of the PE; `base` is a block that lies at the same place of every PE's symmetric heap. 0 or a logged error. */
-int wsh_trace_ring_open(const char *file, int pe, int n_pes, long events, const void *base);
+/*
+ * Of the PE; the block of `clocks` lies at the same place of every PE's symmetric heap. 0 or an error, which the PE or
+ * the first of its host has logged.
+ */
+int wsh_trace_ring_open(const char *file, const struct wsh_trace_clocks *clocks, long events);
 /* NULL while there is none. */
 struct wsh_trace_head *wsh_trace_ring_head(void);
 /* By which path PE `pe` is reached. */

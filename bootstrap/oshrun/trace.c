@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,12 +24,17 @@ static char file[PATH_MAX];
 static int file_take(const char *given)
 {
     char folder[PATH_MAX] = "", *slash;
+    struct stat st;
     int len;
 
     if (*given != '/' && !getcwd(folder, sizeof folder))
         *folder = '\0';
     len = snprintf(file, sizeof file, "%s%s%s", folder, *folder ? "/" : "", given);
     snprintf(folder, sizeof folder, "%s", file);
+    if (!stat(file, &st) && S_ISDIR(st.st_mode)) {
+        wsh_say("--trace %s: that is a folder; name a file in it", given);
+        return OSHRUN_USAGE;
+    }
     slash = strrchr(folder, '/');
     if (slash)
         *slash = '\0';

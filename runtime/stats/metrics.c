@@ -79,6 +79,7 @@ static void metrics_print(const struct wsh_job *job, const shmemx_stats_t *now, 
 #undef METRIC
 }
 
+/* Where all PEs of the host fail alike its first one says so. */
 static void file_write(struct wsh_stats_metrics *metrics)
 {
     struct wsh_job *job = metrics->job;
@@ -90,7 +91,7 @@ static void file_write(struct wsh_stats_metrics *metrics)
     metrics_print(job, &now, &text);
     rc = text.failed ? -ENOMEM : wsh_stats_file_write(job->stats->page->metrics, text.bytes, text.len);
     wsh_text_free(&text);
-    if (rc && !metrics->refused)
+    if (rc && !metrics->refused && (!job->local_rank || !wsh_err_of_folder(rc)))
         wsh_warn("SHMEM_METRICS_FILE: cannot write '%s': %s; name a folder that this user can write",
                  job->stats->page->metrics, wsh_strerror(rc));
     metrics->refused |= rc != 0;

@@ -92,6 +92,11 @@ else
 fi
 run_job 60 "$oshrun" --trace /nowhere/trace.json -n 2 "$halo" 1
 tap_check "a folder that is not there: one line" test "$status:$(grep -c 'trace /nowhere/trace.json: its folder cannot be written' "$err")" = 2:1
+run_job 60 "$oshrun" --trace "$tap_dir" -n 2 "$halo" 1
+tap_check "a folder: one line" test "$status:$(grep -c "trace $tap_dir: that is a folder" "$err"):$(wc -l <"$err")" = 2:1:1
+run_job 60 env SHMEM_TRACE=/nowhere/trace.json LD_PRELOAD="$top_builddir/.libs/libwarpshmem-trace.so" "$oshrun" -n 3 "$halo" 1
+tap_check "parts that cannot be made: one line of a host, and the job's end as it was" \
+    test "$status:$(grep -c "SHMEM_TRACE: no file '/nowhere/trace.json.pe" "$err"):$(wc -l <"$err")" = 0:1:1
 run_job 60 env SHMEM_TRACE_EVENTS=7 "$oshrun" --trace "$trace" -n 1 "$halo" 1
 tap_check "a number of events that is none: one line" test "$(grep -c SHMEM_TRACE_EVENTS "$err")" = 1
 run_job 10 "$top_builddir/warpshmem-trace" "$tap_dir/none"
