@@ -48,6 +48,13 @@ put="^$pe at address 0x10 in shmem_int_put [(]libwarpshmem[^)]*[)], called by pu
 crashed "a routine of the library, local" 139 "$put" put "$oshrun" -n 2
 crashed "… over the network" 139 "$put" put env SHMEM_TRANSPORTS=efa "$oshrun" -n 2
 crashed "… between hosts" 139 "$put" put "$oshrun" -n 2 --nodes-emulated 2
+crashed "… over the emulated EFA" 139 "$put" put "$oshrun" --emulate-efa -n 2
+if [ -e "$top_builddir/test/fake_cuda/libcuda.so.1" ]; then
+    crashed "… with a GPU and its proxy" 139 "$put" put env LD_LIBRARY_PATH="$top_builddir/test/fake_cuda:${LD_LIBRARY_PATH:-}" \
+        CRASHER_DEVICE=1 SHMEM_DEVICE_SYMMETRIC_SIZE=16M "$oshrun" -n 2 --nodes-emulated 2
+else
+    tap_skip "… with a GPU and its proxy" "no driver without a GPU was built"
+fi
 crashed "one PE, which prints itself" 139 "^warpshmem: PE 0 .*: crashed by SIGSEGV at address 0x0 in store [(]$(at store)[)]" store env
 . "$top_srcdir/test/launch/uid_lib.sh"
 uid_start 2 crash 0 1

@@ -94,6 +94,22 @@ until_named line_names
 tap_check "--top without a terminal: a line" test "$status" = 0 -a \
     "$(grep -c '^oshrun: 4 PEs, .* most waited for: PE 2, ' "$err")" = 1 -a "$(wc -l <"$err")" = 1
 
+# What a person sees on a terminal.
+tmux_names()
+{
+    tmux -L "wsh.$$" -f /dev/null new-session -d -x 120 -y 30 "'$oshrun' --top -n 4 '$late' $((20 + 4000 / LATE_MS))"
+    sleep 3
+    tmux -L "wsh.$$" capture-pane -p >"$tap_dir/pane"
+    tmux -L "wsh.$$" kill-server
+    grep -q '^most waited for: PE 2,' "$tap_dir/pane"
+}
+if command -v tmux >/dev/null && tap_long "--top in tmux"; then
+    until_named tmux_names
+    tap_check "--top in tmux names the late PE, also in the rows of the others" \
+        test "$(grep -c '^most waited for: PE 2,' "$tap_dir/pane"):$(grep -c '^  *[013] .* PE 2 ' "$tap_dir/pane")" = 1:3
+    tap_comment "$tap_dir/pane"
+fi
+
 # warpshmem-info finds the PEs of a job by one of them.
 info_names()
 {

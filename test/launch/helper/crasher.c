@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <shmem.h>
+#include <shmemx.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -142,6 +143,9 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "early"))
         signal(SIGSEGV, on_fault);
     shmem_init();
+    if (getenv("CRASHER_DEVICE") &&
+        !shmemx_malloc_device(64)) /* with a GPU, its proxy and all that comes with them */
+        return 1;
     last = shmem_my_pe() == shmem_n_pes() - 1;
     if (argc > 1 && !strcmp(argv[1], "after")) {
         shmem_finalize();
