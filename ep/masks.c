@@ -62,7 +62,7 @@ int ep_masks_open(struct shmemx_ep *ep)
     ep->masks->masked = (int32_t *)(ep->masks->missed + shape->counters);
     ep->masks->dropped = ep->masks->masked + n;
     ep->masks->limit = ep->config.limit_ms ? ep->config.limit_ms / 1000. : 100.;
-    ep->masks->live = (struct ep_live *)(at + ep_masks_bytes(shape) - copies_bytes(shape));
+    ep->masks->live = (struct ep_live *)((char *)ep->masks + ep_masks_bytes(shape) - copies_bytes(shape));
     ep->masks->state = (struct ep_state *)((char *)ep->masks->live + ep_align(ep_live_bytes(shape), 16));
     ep->masks->live->limit = (uint64_t)(ep->masks->limit * 1e9);
     return 0;
