@@ -102,9 +102,8 @@ WSH_ENV(nics_policy, ENUM(adaptive|fixed|roundrobin), "SHMEM_NICS_POLICY", "adap
         "progress, large ones in pieces by every NIC that has room), fixed (large ones in equal pieces, one "
         "per NIC) or roundrobin (each operation whole, NICs in turn)")
 WSH_ENV(gpu_pes, INT(0..4096), "SHMEM_GPU_PES", "0", "",
-        "PEs, those of other jobs too, that use a GPU at the same time under MPS: none takes more than this part "
-        "of it for kernels whose blocks wait for other PEs (0 = those that use it when an instance is created or "
-        "a launch asks)")
+        "PEs, those of other jobs too, that use a GPU at the same time under MPS: none takes more than this "
+        "part of it for kernels whose blocks wait for other PEs (0 = those of the job)")
 WSH_ENV(pe_gpu, STR, "SHMEM_PE_GPU", "", "",
         "GPU to which the NICs of a PE should be near: numbers or PCI addresses separated by commas, one "
         "for each PE of a host in turn, or none (empty = by CUDA_VISIBLE_DEVICES and the number of the PE "

@@ -7,14 +7,12 @@
 #include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/gpu/device_heap.h"
-#include "runtime/gpu/users.h"
 #include "runtime/job/job.h"
 
 /* A kernel that was found, and the blocks of it that this PE's part of the GPU holds. */
 struct fit {
     wsh_cu_function function;
     unsigned long long most;
-    int sharers;
     const char *so; /* in lines, what an error means: many programs do not look at the result of a launch */
 };
 
@@ -30,7 +28,7 @@ static unsigned long long dim_product(const unsigned size[3])
 }
 
 /* With the GPU's context current. 0 or a logged error. */
-static int fit_measure(struct wsh_job *job, const struct wsh_device_launch *launch, struct fit *fit)
+static int fit_measure(const struct wsh_job *job, const struct wsh_device_launch *launch, struct fit *fit)
 {
     unsigned long long threads = dim_product(launch->block);
     int each = 0, processors = 0, status;
@@ -50,8 +48,8 @@ static int fit_measure(struct wsh_job *job, const struct wsh_device_launch *laun
         status = wsh_cuda()->device_attribute(&processors, WSH_CU_ATTR_PROCESSORS, job->device.gpu.ordinal);
     if (status)
         return log_failed(launch, fit->so, "the driver does not say what fits", status);
-    fit->sharers = wsh_gpu_sharers_divide(job);
-    fit->most = (unsigned long long)each * (unsigned long long)processors / (unsigned long long)fit->sharers;
+    fit->most =
+        (unsigned long long)each * (unsigned long long)processors / (unsigned long long)job->device.sharers;
     return 0;
 }
 
@@ -71,7 +69,7 @@ static int grid_choose(const struct wsh_job *job, const struct wsh_device_launch
         "smaller "
         "blocks if that is 0",
         launch->routine, fit->so, all ? 1 : dim_product(launch->grid), dim_product(launch->block),
-        launch->shared, job->device.gpu.ordinal, fit->most, fit->sharers);
+        launch->shared, job->device.gpu.ordinal, fit->most, job->device.sharers);
     return -EINVAL;
 }
 

@@ -16,18 +16,15 @@
 #include <unistd.h>
 
 /*
- * A lock begins at a byte that no other process has: the time, above the number of the process, so that processes of
- * several containers differ too. Its first byte says "here"; n more that the GPU is divided among n PEs.
+ * The lock is of a byte that no other process has: the time, above the number of the process, so that processes of
+ * several containers differ too. Anybody may lock bytes of the file: more than COUNT_MOST are not looked at.
  */
-enum { PID_BITS = 22, PES_MOST = 4096 };
+enum { PID_BITS = 22, COUNT_MOST = 4096 };
 #define TIME_MASK ((1LL << (62 - PID_BITS)) - 1)
-#define LAST_BYTE ((1LL << 62) + PES_MOST)
+#define LAST_BYTE (1LL << 62)
 
 struct wsh_gpu_users {
     int fd;
-    off_t at;
-    int divided; /* among so many PEs; 0: not yet */
-    bool told;
 };
 
 static off_t place_of_mine(void)
@@ -38,11 +35,11 @@ static off_t place_of_mine(void)
     return ((now.tv_sec * 1000000000LL + now.tv_nsec) & TIME_MASK) << PID_BITS | getpid();
 }
 
-static int lock_mine(const struct wsh_gpu_users *users, int n)
+static int lock_mine(int fd)
 {
-    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = users->at, .l_len = 1 + n};
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = place_of_mine(), .l_len = 1};
 
-    return fcntl(users->fd, F_OFD_SETLK, &lock);
+    return fcntl(fd, F_OFD_SETLK, &lock);
 }
 
 struct wsh_gpu_users *wsh_gpu_users_open(const char *file)
@@ -52,8 +49,7 @@ struct wsh_gpu_users *wsh_gpu_users_open(const char *file)
     if (!users)
         return NULL;
     users->fd = open(file, O_RDONLY | O_CLOEXEC);
-    users->at = place_of_mine();
-    if (users->fd >= 0 && !lock_mine(users, 0))
+    if (users->fd >= 0 && !lock_mine(users->fd))
         return users;
     wsh_info(WSH_SUB_INIT, "processes of other jobs on the GPU are not seen: no lock on %s (%s)", file,
              strerror(errno));
@@ -69,35 +65,25 @@ void wsh_gpu_users_close(struct wsh_gpu_users *users)
 }
 
 /* The kernel names any lock of the range, so what is before it is looked at apart. */
-static int count_range(int fd, off_t from, off_t to, int *least)
+static int count_range(int fd, off_t from, off_t to, int most)
 {
     int n = 0;
 
-    while (from <= to) {
+    while (from <= to && n < most) {
         struct flock lock = {
             .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = from, .l_len = to - from + 1};
 
         if (fcntl(fd, F_OFD_GETLK, &lock) || lock.l_type == F_UNLCK || lock.l_len < 1)
             return n;
-        if (lock.l_len > 1 && (!*least || lock.l_len - 1 < *least))
-            *least = (int)(lock.l_len - 1 < PES_MOST ? lock.l_len - 1 : PES_MOST);
-        n += 1 + count_range(fd, from, lock.l_start - 1, least);
+        n += 1 + count_range(fd, from, lock.l_start - 1, most - n - 1);
         from = lock.l_start + lock.l_len;
     }
     return n;
 }
 
-int wsh_gpu_users_count(const struct wsh_gpu_users *users, int *least)
+int wsh_gpu_users_count(const struct wsh_gpu_users *users)
 {
-    *least = 0;
-    return count_range(users->fd, 0, LAST_BYTE, least);
-}
-
-void wsh_gpu_users_divide(struct wsh_gpu_users *users, int n)
-{
-    n = n < PES_MOST ? n : PES_MOST;
-    if (!users->divided && !lock_mine(users, n))
-        users->divided = n;
+    return count_range(users->fd, 0, LAST_BYTE, COUNT_MOST);
 }
 
 void wsh_gpu_sharers_open(struct wsh_job *job)
@@ -116,43 +102,12 @@ void wsh_gpu_sharers_close(struct wsh_job *job)
     job->device.users = NULL;
 }
 
-static int most(int a, int b)
-{
-    return a > b ? a : b;
-}
-
-/* Without MPS kernels of several processes take turns, so that none waits for room that another has. */
-static int sharers_of(const struct wsh_job *job, int *least)
-{
-    int known = most(job->device.sharers, 1);
-
-    *least = 0;
-    if (!job->device.users || !job->device.gpu.mps)
-        return known;
-    return most(known, 1 + wsh_gpu_users_count(job->device.users, least));
-}
-
 int wsh_gpu_sharers(const struct wsh_job *job)
 {
-    int least;
+    int known = job->device.sharers > 1 ? job->device.sharers : 1, all = 0;
 
-    return sharers_of(job, &least);
-}
-
-int wsh_gpu_sharers_divide(struct wsh_job *job)
-{
-    struct wsh_gpu_users *users = job->device.users;
-    int least, n = sharers_of(job, &least);
-
-    if (!users || !job->device.gpu.mps)
-        return n;
-    if (least && least < n && !users->told) {
-        users->told = true;
-        wsh_warn("%d processes use the GPU at %s, and some came before the others and took 1/%d each: "
-                 "kernels that "
-                 "wait for other PEs may wait for room for ever; start each job with SHMEM_GPU_PES=%d",
-                 n, job->device.gpu.pci, least, n);
-    }
-    wsh_gpu_users_divide(users, n);
-    return n;
+    /* Without MPS kernels of several processes take turns, so that none waits for room that another has. */
+    if (job->device.users && job->device.gpu.mps)
+        all = 1 + wsh_gpu_users_count(job->device.users);
+    return all > known ? all : known;
 }

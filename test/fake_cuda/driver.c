@@ -86,13 +86,8 @@ int cuDeviceGetName(char *name, int len, int device)
 
 int cuDeviceGetPCIBusId(char *pci, int len, int device)
 {
-    const char *named = device ? NULL : getenv("FAKE_CUDA_PCI");
-
     FAKE_ENTER(false);
-    if (named)
-        snprintf(pci, (size_t)len, "%s", named);
-    else
-        snprintf(pci, (size_t)len, "0000:%02x:00.0", device + 1);
+    snprintf(pci, (size_t)len, "0000:%02x:00.0", device + 1);
     return 0;
 }
 

@@ -7,7 +7,6 @@
  *   FAKE_CUDA_BYTES  of memory each has, all processes counted for themselves (1 GiB)
  *   FAKE_CUDA_WRITES GPU_DIRECT_RDMA_WRITES_ORDERING (100: the GPU sees what NICs have written)
  *   FAKE_CUDA_MPS    1 = processes share a GPU by MPS (0)
- *   FAKE_CUDA_PCI    the address of GPU 0
  *   FAKE_CUDA_VMM    0 = no virtual memory management
  *   FAKE_CUDA_FAIL   name=status: that routine returns that status
  *   FAKE_CUDA_BLOCK  name=path: that routine does not go on while there is such a file, as behind a kernel that waits

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes that use a GPU see each other, and among how many PEs they have divided it, until they end, however they
- * end.
+ * Processes that use a GPU see each other until they end, however they end; locks of others without number are no harm.
  */
+#define _GNU_SOURCE
 #include "runtime/gpu/users.h"
 
 #include "test/common/unit.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,8 @@
 enum { OTHERS = 9 };
 static char file[] = "/tmp/wsh-gpu-users-XXXXXX";
 
-/* Another process: it uses the GPU, divided among n PEs if n is not 0, until it is killed. */
-static pid_t start_user(int n)
+/* Another process: it uses the GPU until it is killed. */
+static pid_t start_user(void)
 {
     struct wsh_gpu_users *users;
     int said[2];
@@ -29,8 +30,6 @@ static pid_t start_user(int n)
     pid = fork();
     if (!pid) {
         users = wsh_gpu_users_open(file);
-        if (users && n)
-            wsh_gpu_users_divide(users, n);
         (void)!write(said[1], users ? "y" : "n", 1);
         pause();
         _exit(0);
@@ -51,51 +50,46 @@ static void sees_all_others(void)
 {
     struct wsh_gpu_users *users;
     pid_t pids[OTHERS];
-    int least = -1;
 
     close(mkstemp(file));
     users = wsh_gpu_users_open(file);
     CU_ASSERT_FATAL(users != NULL);
-    CU_ASSERT(wsh_gpu_users_count(users, &least) == 0 && !least);
+    CU_ASSERT(wsh_gpu_users_count(users) == 0);
     for (int i = 0; i < OTHERS; i++) {
-        pids[i] = start_user(i < 3 ? 0 : i);
-        CU_ASSERT(wsh_gpu_users_count(users, &least) == i + 1);
-        CU_ASSERT(least == (i < 3 ? 0 : 3));
+        pids[i] = start_user();
+        CU_ASSERT(wsh_gpu_users_count(users) == i + 1);
     }
     end_user(pids[3]);
-    CU_ASSERT(wsh_gpu_users_count(users, &least) == OTHERS - 1 && least == 4);
+    CU_ASSERT(wsh_gpu_users_count(users) == OTHERS - 1);
     for (int i = 0; i < OTHERS; i++)
         if (i != 3)
             end_user(pids[i]);
-    CU_ASSERT(wsh_gpu_users_count(users, &least) == 0 && !least);
+    CU_ASSERT(wsh_gpu_users_count(users) == 0);
     wsh_gpu_users_close(users);
     unlink(file);
 }
 
-/* What a process has divided for the first kernels holds for those. */
-static void keeps_the_largest_part(void)
+static void counts_no_further(void)
 {
-    struct wsh_gpu_users *one, *two;
-    int least;
+    struct wsh_gpu_users *users;
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+    int fd;
 
-    strcpy(file + strlen(file) - 6, "XXXXXX");
-    close(mkstemp(file));
-    one = wsh_gpu_users_open(file);
-    two = wsh_gpu_users_open(file);
-    CU_ASSERT_FATAL(one && two);
-    wsh_gpu_users_divide(one, 2);
-    wsh_gpu_users_divide(one, 4);
-    CU_ASSERT(wsh_gpu_users_count(two, &least) == 1 && least == 2);
-    CU_ASSERT(wsh_gpu_users_count(one, &least) == 1 && least == 0);
-    wsh_gpu_users_close(one);
-    CU_ASSERT(wsh_gpu_users_count(two, &least) == 0 && !least);
-    wsh_gpu_users_close(two);
+    memcpy(file + strlen(file) - 6, "XXXXXX", 6);
+    fd = mkstemp(file);
+    users = wsh_gpu_users_open(file);
+    CU_ASSERT_FATAL(users != NULL && fd >= 0);
+    for (lock.l_start = 0; lock.l_start < 10000; lock.l_start += 2)
+        CU_ASSERT(!fcntl(fd, F_OFD_SETLK, &lock));
+    CU_ASSERT(wsh_gpu_users_count(users) == 4096);
+    wsh_gpu_users_close(users);
+    close(fd);
     unlink(file);
     CU_ASSERT(!wsh_gpu_users_open("/nowhere/vendor"));
 }
 
 const struct unit_test unit_tests[] = {
     {"sees all others", sees_all_others},
-    {"keeps the largest part", keeps_the_largest_part},
+    {"counts no further than is of use", counts_no_further},
     {NULL, NULL},
 };
