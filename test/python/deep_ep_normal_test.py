@@ -148,7 +148,7 @@ def test_normal_many_handles(job: Job) -> None:
 class Operators(TorchDispatchMode):
     """Counts what torch is asked for; memory, views and checks of choices on the CPU apart."""
 
-    apart = "empty slice view detach alias min max _local_scalar_dense".split()
+    apart = "empty slice view detach alias min max _local_scalar_dense record_stream".split()
 
     def __init__(self) -> None:
         super().__init__()
