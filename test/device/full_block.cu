@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels without launch bounds that call routines of blocks, or puts of warps, start with 1024 threads, the most a block
- * has, and move right data: none takes more than the 64 registers that each thread then has. Reductions, collect,
+ * Kernels without launch bounds that call routines of blocks, or puts of warps, start with 1024 threads, the most a
+ * block has, and move right data: none takes more than the 64 registers that each thread then has. Reductions, collect,
  * broadcast and gets of warps do, and are not here.
  * paths: gpu:2 gpuipc:2 gpureg:2 gpugda:2
  */
