@@ -260,8 +260,9 @@ void ep_start_dispatch(struct ep_world *world, int halves)
 {
     const struct ep_arrays *a = &world->a;
     bool high = world->of.mode == REF_HIGH_THROUGHPUT;
-    shmemx_ep_dispatch_t call = {SHMEMX_EP_CALL_VERSION};
+    shmemx_ep_dispatch_t call = {};
 
+    call.version = SHMEMX_EP_CALL_VERSION;
     call.halves = halves;
     call.handle = (int)(world->routed % 2);
     call.tokens = ref_tokens(&world->job, mp_me);
@@ -286,8 +287,9 @@ void ep_start_dispatch(struct ep_world *world, int halves)
 void ep_start_combine(struct ep_world *world, int halves)
 {
     bool weighs = world->of.mode == REF_HIGH_THROUGHPUT && !(world->of.options & EP_BARE);
-    shmemx_ep_combine_t call = {SHMEMX_EP_CALL_VERSION};
+    shmemx_ep_combine_t call = {};
 
+    call.version = SHMEMX_EP_CALL_VERSION;
     call.halves = halves;
     call.handle = (int)(world->routed % 2);
     call.y = world->y;
