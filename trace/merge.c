@@ -209,7 +209,8 @@ static void span_write(struct writer *w, const struct wsh_trace_part *part,
                        const struct wsh_trace_event *span)
 {
     const struct wsh_trace_head *head = part->head;
-    int64_t start = wsh_trace_time_ns(&w->parts, part, span->start), end = start + (int64_t)span->ticks;
+    int64_t start = wsh_trace_time_ns(&w->parts, part, span->start);
+    int64_t end = wsh_trace_time_ns(&w->parts, part, span->start + span->ticks);
     int line = span->ctx % WSH_TRACE_LINES;
     const char *name = head->name[span->routine % WSH_TRACE_NAMES];
     bool overlaps = span->kind == WSH_TRACE_OVERLAPS;
