@@ -5,6 +5,7 @@
 
 #include "base/env/env.h"
 #include "base/err.h"
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -110,12 +111,11 @@ int wsh_log_open(const char *spec, const char *file)
     if (!file)
         return 0;
     expand_path(file, path, sizeof path);
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    fd = wsh_file_open(path, O_APPEND, 0644);
     if (fd < 0) {
-        int err = errno;
-
-        wsh_error("SHMEM_DEBUG_FILE: cannot open '%s': %s; name a writable path", path, wsh_strerror(err));
-        return -err;
+        wsh_error("SHMEM_DEBUG_FILE: cannot open '%s': %s; name a writable path", path,
+                  wsh_file_strerror(fd));
+        return fd;
     }
     log_fd = fd;
     return 0;

@@ -139,6 +139,10 @@ WSH_ENV(gda, ENUM(auto|on|off), "SHMEM_GDA", "auto", "",
 WSH_ENV(gda_queues, INT, "SHMEM_GDA_QUEUES", "0", "",
         "queues of NICs that kernels of a PE write themselves: a power of two up to 32 (0 = 8, fewer where many PEs "
         "share a NIC); blocks are distributed over them")
+WSH_ENV(gda_inline, ENUM(auto|on|off), "SHMEM_GDA_INLINE", "auto", "",
+        "p and blocking puts of up to 80 bytes of kernels carry their data in the request to the NIC, in further "
+        "queues for such requests (one for every four of SHMEM_GDA_QUEUES): auto (where the NICs have such requests), "
+        "on (an error where they have not) or off")
 WSH_ENV(proxy_threads, INT(1..8), "SHMEM_PROXY_THREADS", "1", "",
         "threads of the proxy, 1 to 8, which run near the NICs; target PEs are divided among them, so a PE "
         "that talks to few others needs few")

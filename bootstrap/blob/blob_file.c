@@ -119,6 +119,11 @@ static int file_find(const struct wsh_blob_file *file, const struct wsh_blob_id 
     }
     if (rc != -ENOENT)
         return rc;
+    if (wsh_blob_file_note(file->fd, (int)id->pe).failed_at) {
+        wsh_error("PE %u has failed: in a job that has lost a PE no shmem_init can follow shmem_finalize",
+                  id->pe);
+        return -EOWNERDEAD;
+    }
     wsh_error(
         "PE %u published nothing in round %u (oshrun's file of addresses); do all PEs run the same program?",
         id->pe, id->round);

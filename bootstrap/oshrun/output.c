@@ -5,6 +5,7 @@
 
 #include "bootstrap/oshrun/io.h"
 #include "base/err.h"
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,11 +39,11 @@ static int pe_file_open(struct wsh_sink *sink, const char *name, int pe, const c
         sink->path = NULL;
         return -1;
     }
-    sink->fd = open(sink->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    sink->fd = wsh_file_open(sink->path, O_TRUNC, 0666);
     if (sink->fd >= 0)
         return 0;
     wsh_say("--output-filename: cannot write '%s': %s; name a writable folder or prefix", sink->path,
-            wsh_strerror(errno));
+            wsh_file_strerror(sink->fd));
     free(sink->path);
     return -1;
 }

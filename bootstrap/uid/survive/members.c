@@ -138,6 +138,8 @@ void wsh_uid_world_survive_tick(struct wsh_uid_world *world)
     for (int rank = 0; world->lease && world->state == WSH_UID_RUNNING && rank < world->n_ranks; rank++) {
         struct wsh_uid_conn *conn = world->by_rank[rank];
 
+        if (conn && !world->initialized)
+            conn->heard = now;
         if (!conn || now < conn->heard + 2 * world->lease)
             continue;
         conn->silent = conn->broken = true;

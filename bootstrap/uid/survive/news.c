@@ -176,6 +176,17 @@ static void lease_ask(struct wsh_uid_client *client)
     pthread_mutex_unlock(&client->sending);
 }
 
+/* Before all have come through shmem_init nobody goes on without this PE. */
+static bool lease_counts(struct wsh_uid_client *client)
+{
+    bool counts;
+
+    pthread_mutex_lock(&client->mutex);
+    counts = client->started;
+    pthread_mutex_unlock(&client->mutex);
+    return counts;
+}
+
 int wsh_uid_news_await(struct wsh_uid_client *client, double *deadline)
 {
     struct wsh_uid_news *news = client->news;
@@ -185,6 +196,8 @@ int wsh_uid_news_await(struct wsh_uid_client *client, double *deadline)
         double now = wsh_uid_now(), next = news->asked + every;
         int rc;
 
+        if (!lease_counts(client))
+            news->held = now;
         if (now >= news->held + news->lease)
             lease_end(client);
         if (now >= next)
