@@ -213,6 +213,12 @@ static int none_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *que
     return -ENOTSUP;
 }
 
+static int none_gda_open_values(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, char *why,
+                                size_t size)
+{
+    return none_gda_open(tp, n, queue, n, why, size);
+}
+
 static void none_gda_close(struct wsh_tp *tp)
 {
     (void)tp;
@@ -261,6 +267,7 @@ static void none_describe(struct wsh_tctx *tctx, char *text, size_t size)
 static void fill_gda(struct wsh_tp_ops *full)
 {
     FILL(gda_open)
+    FILL(gda_open_values)
     FILL(gda_close)
     FILL(gda_target)
     FILL(gda_counter)

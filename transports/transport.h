@@ -219,6 +219,7 @@ struct wsh_tp_queue {
     uint64_t *completed, *mark; /* given by the caller */
     void *ring, *doorbell;      /* memory of the NIC, or of the host */
     uint32_t entries, entry_bytes, max_batch, rail;
+    uint32_t inline_bytes; /* of data that a request may carry; 0: none */
 };
 
 /* Where requests to a PE by one rail go: an address handle there, and a queue pair of the PE. */
@@ -233,6 +234,7 @@ struct wsh_tp_target {
 /* What a network has been given. */
 struct wsh_tp_traffic {
     uint64_t operations, bytes; /* writes, reads and messages; these with their heads */
+    uint64_t doorbells;         /* that announced them; for all PEs alone */
     uint64_t retries; /* requests that the device or its library had no room for, and that came again */
     uint64_t stalls;  /* messages found without a credit of the target, or a place in the window */
 };
@@ -378,6 +380,11 @@ struct wsh_tp_ops {
      */
     int (*gda_open)(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, unsigned room, char *why,
                     size_t size);
+    /*
+     * After that, at most `n` more whose requests carry data, of which there are fewer where the PE's share of queue
+     * pairs is used up. How many; -ENOTSUP, unlogged: the NICs have none, and `why` says why.
+     */
+    int (*gda_open_values)(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, char *why, size_t size);
     void (*gda_close)(struct wsh_tp *tp); /* when no kernel uses them, before stop */
     /*
      * How a rail reaches a PE, the queue pair of one that counts for a counter, the memory of one, and memory of this

@@ -118,6 +118,8 @@ static struct emu_op *next_op(struct emu_rings *rings)
         ring_break(rings, violation);
         return op_fresh(rings, request.id, EMU_QP_INTERNAL);
     }
+    rings->qp->with_data += request.is_inline;
+    rings->qp->data += request.is_inline ? request.len : 0;
     if (emu.settings.null && rings->qp->send_cq->memory) {
         request_retire(rings, &request);
         return NULL;

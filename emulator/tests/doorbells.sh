@@ -39,6 +39,8 @@ if [ "$fabric" = efa ] && [ "$status" = 0 ]; then
     tap_done
 fi
 counted "many operations at a time"
+tap_check "immediate data take no receive" test "$(grep -c 'immediate data take no receive' "$err")" -gt 0
+tap_check "… of no endpoint" sh -c "! grep -q 'immediate data take a receive' '$err'"
 tap_check "runs are short" grep -q 'at most 16 at a time' "$err"
 faults='EFA_EMULATOR_FAULTS=drop 1% late 500us; duplicate 2%; reorder 100us; full 10%'
 job nbi_many SHMEM_NICS_PER_PE=4 "$faults"

@@ -104,6 +104,7 @@ struct emu_qp {
     struct emu_op *batch, *batch_last;
     uint32_t batch_ops;
     uint64_t posted, doorbells; /* requests so far, and the doorbells that announced them */
+    uint64_t with_data, data;   /* those of them, in a ring, that brought data, and its bytes */
     uint32_t largest_batch;
     pthread_mutex_t rq_mutex;
     struct emu_rings *rings; /* NULL: posted to by the verbs calls */

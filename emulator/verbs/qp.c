@@ -217,10 +217,12 @@ static void say_counts(const struct emu_qp *qp)
     ptrdiff_t nic = (qp->shared - emu.mine->qp) / EMU_QPS_PER_NIC;
 
     if (emu.settings.count && qp->posted)
-        emu_say("process %d, %s: %llu requests %sby %llu doorbells, at most %u at a time", emu.mine->rank,
-                emu.settings.nic[nic].name, (unsigned long long)qp->posted,
+        emu_say("process %d, %s: %llu requests %sby %llu doorbells, at most %u at a time; %llu had data, "
+                "%llu bytes; immediate data take %s receive",
+                emu.mine->rank, emu.settings.nic[nic].name, (unsigned long long)qp->posted,
                 qp->rings ? "through a queue in memory " : "", (unsigned long long)qp->doorbells,
-                qp->largest_batch);
+                qp->largest_batch, (unsigned long long)qp->with_data, (unsigned long long)qp->data,
+                qp->shared->flags & EMU_QP_UNSOLICITED ? "no" : "a");
 }
 
 /* Of the queue pairs that the process has not destroyed: its end is theirs. */

@@ -331,10 +331,13 @@ static void efa_traffic(struct wsh_tp *base, int pe, struct wsh_tp_traffic *traf
 
     for (uint32_t i = 0; i < efa->in_use; i++) {
         struct wsh_efa_set *set = efa->set[i];
+        uint64_t before = traffic->operations;
 
         wsh_efa_set_lock(set);
         for (int k = 0; pe < 0 && k < set->n_known; k++)
             peer_traffic(&set->peers[set->known[k]], traffic);
+        if (pe < 0)
+            traffic->doorbells += traffic->operations - before - set->shared;
         if (pe >= 0 && set->peers)
             peer_traffic(&set->peers[pe], traffic);
         wsh_efa_set_unlock(set);
@@ -383,6 +386,7 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .part = efa_part,
     .traffic = efa_traffic,
     .gda_open = wsh_efa_gda_open,
+    .gda_open_values = wsh_efa_gda_open_values,
     .gda_close = wsh_efa_gda_close,
     .gda_target = wsh_efa_gda_target,
     .gda_counter = efa_gda_counter,

@@ -18,6 +18,7 @@
 
 #define WSH_EFA_GDA_RAILS 4
 #define WSH_EFA_GDA_QUEUES 8  /* where nobody says how many */
+#define WSH_EFA_GDA_VALUES 8  /* those for values, at most */
 #define WSH_EFA_GDA_PASS 4096 /* completions of a queue before they are published */
 
 struct wsh_efa_gda {
@@ -69,11 +70,23 @@ static int open_queues(struct wsh_efa_set *set, struct wsh_efa_gda *gda, unsigne
     for (; gda->n < n && !rc; gda->n++) {
         unsigned rail = gda->n % gda->n_rails;
 
-        rc = wsh_efa_gda_queue_open(&set->lib, &set->rail[rail], gda->table[rail], &gda->queue[gda->n], why,
-                                    size);
+        rc = wsh_efa_gda_queue_open(&set->lib, &set->rail[rail], gda->table[rail], false, &gda->queue[gda->n],
+                                    why, size);
         gda->queue[gda->n].given.rail = rail;
     }
     return rc;
+}
+
+/* What the caller is to know of n queues; it has given their marks. */
+static void give(struct wsh_efa_gda *gda, unsigned first, unsigned n, struct wsh_tp_queue *queue)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct wsh_tp_queue *given = &gda->queue[first + i].given;
+
+        given->completed = queue[i].completed;
+        given->mark = queue[i].mark;
+        queue[i] = *given;
+    }
 }
 
 int wsh_efa_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, unsigned room, char *why,
@@ -87,7 +100,7 @@ int wsh_efa_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, 
     if (rc < 0)
         return rc;
     n = (unsigned)rc;
-    gda = efa_of(tp)->gda = calloc(1, sizeof *gda + n * sizeof gda->queue[0]);
+    gda = efa_of(tp)->gda = calloc(1, sizeof *gda + (n + WSH_EFA_GDA_VALUES) * sizeof gda->queue[0]);
     if (!gda)
         return -ENOMEM;
     gda->n_rails = n_rails;
@@ -98,12 +111,48 @@ int wsh_efa_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, 
         wsh_efa_gda_close(tp);
         return rc;
     }
-    for (unsigned i = 0; i < n; i++) {
-        gda->queue[i].given.completed = queue[i].completed;
-        gda->queue[i].given.mark = queue[i].mark;
-        queue[i] = gda->queue[i].given;
-    }
+    give(gda, 0, n, queue);
     return (int)n;
+}
+
+/* Queue pairs that the PE may still have, as a power of two; at most `n`. */
+static unsigned left_of_share(const struct wsh_efa_set *set, const struct wsh_efa_gda *gda, unsigned n)
+{
+    unsigned share = wsh_efa_gda_share(set->n_local, gda->n_rails, set->n_nics);
+    unsigned left = share > gda->n ? share - gda->n : 0;
+
+    return power_below(left < n ? left : n);
+}
+
+int wsh_efa_gda_open_values(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, char *why, size_t size)
+{
+    struct wsh_efa_set *set = efa_of(tp)->set[0];
+    struct wsh_efa_gda *gda = efa_of(tp)->gda;
+    unsigned first = gda->n,
+             wanted = left_of_share(set, gda, n < WSH_EFA_GDA_VALUES ? n : WSH_EFA_GDA_VALUES);
+    int rc = wanted ? 0 : wsh_efa_gda_lacks(why, size, "the PE's share of queue pairs is used up");
+
+    wsh_efa_set_lock(set);
+    for (unsigned i = 0; i < wanted && !rc; i++) {
+        struct wsh_efa_gda_queue *next = &gda->queue[gda->n];
+        unsigned rail = i % gda->n_rails;
+
+        rc = wsh_efa_gda_queue_open(&set->lib, &set->rail[rail], gda->table[rail], true, next, why, size);
+        next->given.rail = rail;
+        if (rc)
+            wsh_efa_gda_queue_close(&set->rail[rail], next);
+        else
+            gda->n++;
+    }
+    while (rc && gda->n > first) {
+        gda->n--;
+        wsh_efa_gda_queue_close(&set->rail[gda->queue[gda->n].given.rail], &gda->queue[gda->n]);
+    }
+    wsh_efa_set_unlock(set);
+    if (rc)
+        return rc;
+    give(gda, first, wanted, queue);
+    return (int)wanted;
 }
 
 void wsh_efa_gda_close(struct wsh_tp *tp)
@@ -116,7 +165,7 @@ void wsh_efa_gda_close(struct wsh_tp *tp)
         return;
     wsh_efa_set_lock(set);
     for (unsigned i = 0; i < gda->n; i++)
-        wsh_efa_gda_queue_close(&set->rail[i % gda->n_rails], &gda->queue[i]);
+        wsh_efa_gda_queue_close(&set->rail[gda->queue[i].given.rail], &gda->queue[i]);
     wsh_efa_set_unlock(set);
     efa->gda = NULL;
     free(gda);

@@ -10,6 +10,8 @@
 
 int wsh_efa_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, unsigned room, char *why,
                      size_t size);
+int wsh_efa_gda_open_values(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, char *why,
+                            size_t size);
 void wsh_efa_gda_close(struct wsh_tp *tp);
 int wsh_efa_gda_target(struct wsh_tp *tp, unsigned rail, int pe, struct wsh_tp_target *target);
 int wsh_efa_gda_remote(struct wsh_tp *tp, unsigned rail, const struct wsh_rmem *rmem, uint32_t *key);

@@ -19,7 +19,7 @@ static int probe_queue(const struct wsh_efa_lib *lib, const struct wsh_efa_rail 
 
     if (rc)
         return rc;
-    rc = wsh_efa_gda_queue_open(lib, rail, table, &queue, text, size);
+    rc = wsh_efa_gda_queue_open(lib, rail, table, false, &queue, text, size);
     if (!rc)
         snprintf(
             text, size,

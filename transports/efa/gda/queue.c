@@ -33,10 +33,26 @@ void wsh_efa_gda_queue_close(const struct wsh_efa_rail *rail, struct wsh_efa_gda
     *queue = (struct wsh_efa_gda_queue){0};
 }
 
-static int open_objects(const struct wsh_efa_rail *rail, struct wsh_efa_gda_queue *queue, const char **call)
+/* As the rail's, but with requests that carry WSH_EFA_GDA_INLINE bytes; NULL: there are none. */
+static struct fi_info *values_info(const struct wsh_efa_lib *lib, const struct wsh_efa_rail *rail)
+{
+    struct fi_info *hints = lib->dupinfo(rail->info), *info = NULL;
+
+    if (!hints)
+        return NULL;
+    hints->tx_attr->inject_size = WSH_EFA_GDA_INLINE;
+    hints->tx_attr->size = 0; /* as many as there are of that length */
+    if (lib->getinfo(rail->info->fabric_attr->api_version, NULL, NULL, 0, hints, &info))
+        info = NULL;
+    lib->freeinfo(hints);
+    return info;
+}
+
+static int open_objects(const struct wsh_efa_rail *rail, struct fi_info *info,
+                        struct wsh_efa_gda_queue *queue, const char **call)
 {
     struct fi_cq_attr cq = {
-        .size = rail->info->tx_attr->size, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_NONE};
+        .size = info->tx_attr->size, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_NONE};
     struct fi_eq_attr eq = {.wait_obj = FI_WAIT_NONE};
     int rc;
 
@@ -47,7 +63,7 @@ static int open_objects(const struct wsh_efa_rail *rail, struct wsh_efa_gda_queu
     if ((rc = fi_eq_open(rail->fabric, &eq, &queue->eq, NULL)))
         return rc;
     *call = "fi_endpoint";
-    if ((rc = fi_endpoint(rail->domain, rail->info, &queue->ep, NULL)))
+    if ((rc = fi_endpoint(rail->domain, info, &queue->ep, NULL)))
         return rc;
     *call = "fi_ep_bind";
     if ((rc = fi_ep_bind(queue->ep, &queue->cq->fid, FI_TRANSMIT | FI_RECV)) ||
@@ -99,12 +115,19 @@ static int read_rings(const struct wsh_efa_gda_ops *table, const struct wsh_efa_
     return wsh_efa_window_open(&queue->window, send.n_entries);
 }
 
-int wsh_efa_gda_queue_open(const struct wsh_efa_lib *lib, const struct wsh_efa_rail *rail,
-                           const struct wsh_efa_gda_ops *table, struct wsh_efa_gda_queue *queue, char *why,
-                           size_t size)
+/* Whether its requests carry data: they are wide, and the provider says so of writes. */
+static bool carries_data(const struct wsh_efa_gda_queue *queue)
+{
+    return queue->given.entry_bytes == 128 &&
+           wsh_efa_inject_size(queue->ep, WSH_EFA_GDA_INLINE) == WSH_EFA_GDA_INLINE;
+}
+
+static int open_of(const struct wsh_efa_lib *lib, const struct wsh_efa_rail *rail, struct fi_info *info,
+                   const struct wsh_efa_gda_ops *table, struct wsh_efa_gda_queue *queue, char *why,
+                   size_t size)
 {
     const char *call;
-    int rc = open_objects(rail, queue, &call);
+    int rc = open_objects(rail, info, queue, &call);
 
     if (rc)
         return wsh_efa_gda_lacks(
@@ -113,6 +136,36 @@ int wsh_efa_gda_queue_open(const struct wsh_efa_lib *lib, const struct wsh_efa_r
             "the NIC are used up",
             call, rail->name, lib->strerror(rc < 0 ? -rc : rc));
     return read_rings(table, rail, queue, why, size);
+}
+
+static int open_values(const struct wsh_efa_lib *lib, const struct wsh_efa_rail *rail,
+                       const struct wsh_efa_gda_ops *table, struct wsh_efa_gda_queue *queue, char *why,
+                       size_t size)
+{
+    struct fi_info *info = values_info(lib, rail);
+    int rc;
+
+    if (!info)
+        return wsh_efa_gda_lacks(
+            why, size,
+            "requests of %s carry no data: it takes NICs with requests of 128 bytes, and a "
+            "libfabric built with rdma-core 63 or newer",
+            rail->name);
+    rc = open_of(lib, rail, info, table, queue, why, size);
+    lib->freeinfo(info);
+    if (!rc && !carries_data(queue))
+        rc = wsh_efa_gda_lacks(why, size, "%s has no requests whose writes carry data", rail->name);
+    if (!rc)
+        queue->given.inline_bytes = WSH_EFA_GDA_INLINE;
+    return rc;
+}
+
+int wsh_efa_gda_queue_open(const struct wsh_efa_lib *lib, const struct wsh_efa_rail *rail,
+                           const struct wsh_efa_gda_ops *table, bool values, struct wsh_efa_gda_queue *queue,
+                           char *why, size_t size)
+{
+    return values ? open_values(lib, rail, table, queue, why, size)
+                  : open_of(lib, rail, rail->info, table, queue, why, size);
 }
 
 int wsh_efa_gda_table_open(const struct wsh_efa_lib *lib, const struct wsh_efa_rail *rail,

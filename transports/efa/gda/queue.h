@@ -8,6 +8,8 @@
 #include "transports/efa/nic/rail.h"
 #include "transports/transport.h"
 
+#define WSH_EFA_GDA_INLINE 80u /* bytes that a request of 128 carries */
+
 struct wsh_efa_gda_queue {
     struct fid_cq *cq;
     struct fid_eq *eq;
@@ -21,10 +23,12 @@ struct wsh_efa_gda_queue {
 int wsh_efa_gda_table_open(const struct wsh_efa_lib *lib, const struct wsh_efa_rail *rail,
                            const struct wsh_efa_gda_ops **table, char *why, size_t size);
 
-/* 0; -ENOTSUP as above, or -ENOMEM. close: whatever open left there, or zeros. */
+/*
+ * `values`: one whose requests carry data. 0; -ENOTSUP as above, or -ENOMEM. close: whatever open left there, or zeros.
+ */
 int wsh_efa_gda_queue_open(const struct wsh_efa_lib *lib, const struct wsh_efa_rail *rail,
-                           const struct wsh_efa_gda_ops *table, struct wsh_efa_gda_queue *queue, char *why,
-                           size_t size);
+                           const struct wsh_efa_gda_ops *table, bool values, struct wsh_efa_gda_queue *queue,
+                           char *why, size_t size);
 void wsh_efa_gda_queue_close(const struct wsh_efa_rail *rail, struct wsh_efa_gda_queue *queue);
 
 /* -ENOTSUP, with its reason. */

@@ -71,29 +71,36 @@ enum wsh_efa_put wsh_efa_info_small_puts(const struct fi_info *info)
                : WSH_EFA_PUT_WRITES;
 }
 
+/* What libfabric is asked for. */
+struct question {
+    const char *prov, *domain; /* NULL: any */
+    uint64_t order;
+    bool hmem;
+    bool unsolicited; /* writes with immediate data that take no receive; else both kinds */
+};
+
 /* Never FI_ATOMIC: atomics run on the target's CPU, and tcp;ofi_rxm loses its write order with it. */
-static struct fi_info *make_hints(const struct wsh_efa_lib *lib, const char *prov, const char *domain,
-                                  uint64_t order, bool hmem)
+static struct fi_info *make_hints(const struct wsh_efa_lib *lib, const struct question *question)
 {
     struct fi_info *hints = lib->dupinfo(NULL);
 
     if (!hints)
         return NULL;
     hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-    hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2 | (question->unsolicited ? 0 : FI_RX_CQ_DATA);
     hints->ep_attr->type = FI_EP_RDM;
-    hints->tx_attr->msg_order = order;
-    hints->rx_attr->msg_order = order;
+    hints->tx_attr->msg_order = question->order;
+    hints->rx_attr->msg_order = question->order;
     hints->domain_attr->mr_mode =
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
     hints->domain_attr->threading = FI_THREAD_DOMAIN; /* efa_tp.lock covers the whole domain */
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-    if (hmem) {
+    if (question->hmem) {
         hints->caps |= FI_HMEM;
         hints->domain_attr->mr_mode |= FI_MR_HMEM;
     }
-    hints->fabric_attr->prov_name = prov ? strdup(prov) : NULL;
-    hints->domain_attr->name = domain ? strdup(domain) : NULL;
+    hints->fabric_attr->prov_name = question->prov ? strdup(question->prov) : NULL;
+    hints->domain_attr->name = question->domain ? strdup(question->domain) : NULL;
     return hints;
 }
 
@@ -107,16 +114,16 @@ static uint32_t api_for(const struct wsh_efa_lib *lib, const char *prov, bool hm
     return hmem ? lib->api_hmem : lib->api;
 }
 
-static int query_provider(const struct wsh_efa_lib *lib, const char *prov, const char *domain, uint64_t order,
-                          bool hmem, struct fi_info **list)
+static int query_provider(const struct wsh_efa_lib *lib, const struct question *question,
+                          struct fi_info **list)
 {
-    struct fi_info *hints = make_hints(lib, prov, domain, order, hmem);
+    struct fi_info *hints = make_hints(lib, question);
     int rc;
 
     if (!hints)
         return -ENOMEM;
     *list = NULL;
-    rc = lib->getinfo(api_for(lib, prov, hmem), NULL, NULL, 0, hints, list);
+    rc = lib->getinfo(api_for(lib, question->prov, question->hmem), NULL, NULL, 0, hints, list);
     lib->freeinfo(hints);
     return rc;
 }
@@ -159,7 +166,7 @@ static void list_providers(const struct wsh_efa_lib *lib, char *text, size_t siz
     size_t used = 0;
 
     snprintf(text, size, "none");
-    if (query_provider(lib, NULL, NULL, 0, false, &list))
+    if (query_provider(lib, &(struct question){0}, &list))
         return;
     for (const struct fi_info *info = list; info && used < size; info = info->next) {
         char word[128];
@@ -172,31 +179,32 @@ static void list_providers(const struct wsh_efa_lib *lib, char *text, size_t siz
 }
 
 /* Asks the named provider for its order first; one that cannot give it refuses, and is asked without any. */
-static int query_ordered(const struct wsh_efa_lib *lib, const char *prov, const char *domain, bool hmem,
-                         struct fi_info **list)
+static int query_ordered(const struct wsh_efa_lib *lib, struct question question, struct fi_info **list)
 {
     const uint64_t orders[] = {WSH_EFA_ORDER_MORE, WSH_EFA_ORDER, 0};
     int rc = -FI_ENODATA;
 
-    for (size_t i = 0; i < sizeof orders / sizeof orders[0] && rc == -FI_ENODATA; i++)
-        rc = query_provider(lib, prov, domain, orders[i], hmem, list);
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0] && rc == -FI_ENODATA; i++) {
+        question.order = orders[i];
+        rc = query_provider(lib, &question, list);
+    }
     return rc;
 }
 
 /* Device memory too, where that is wanted and the provider has it; whatever else is the matter is asked without. */
-static int query_named(const struct wsh_efa_lib *lib, const char *prov, const char *domain, bool hmem,
-                       struct fi_info **list)
+static int query_named(const struct wsh_efa_lib *lib, struct question question, struct fi_info **list)
 {
-    int rc = hmem ? query_ordered(lib, prov, domain, true, list) : -FI_ENODATA;
+    int rc = question.hmem ? query_ordered(lib, question, list) : -FI_ENODATA;
 
     if (!rc)
         return 0;
-    if (hmem)
+    if (question.hmem)
         wsh_info(WSH_SUB_TRANSPORT,
                  "libfabric %u.%u's provider %s does not take device memory (FI_HMEM: %s): that of other "
                  "hosts is reached through host memory",
-                 FI_MAJOR(lib->version), FI_MINOR(lib->version), prov, lib->strerror(-rc));
-    return query_ordered(lib, prov, domain, false, list);
+                 FI_MAJOR(lib->version), FI_MINOR(lib->version), question.prov, lib->strerror(-rc));
+    question.hmem = false;
+    return query_ordered(lib, question, list);
 }
 
 /* A variable of libfabric's own, which other software sets for itself and leaves behind. */
@@ -236,7 +244,7 @@ static int choose_name(const struct wsh_efa_lib *lib, const struct wsh_efa_where
 {
     const struct fi_info *best;
     struct fi_info *list;
-    int rc = query_provider(lib, NULL, domain, 0, false, &list);
+    int rc = query_provider(lib, &(struct question){.domain = domain}, &list);
 
     if (rc && domain)
         return refuse_setting(lib, NULL, domain, rc);
@@ -297,11 +305,36 @@ static void note_address(const struct wsh_efa_where *where, const struct fi_info
                  info->fabric_attr->prov_name, info->domain_attr->name);
 }
 
+/*
+ * Asked for both kinds, efa-direct has each write with immediate data take a receive, also where the device could do
+ * without. Asked for the other kind alone, it is there for such devices only.
+ */
+static void ask_unsolicited(const struct wsh_efa_lib *lib, const struct wsh_efa_where *where,
+                            struct question question, struct fi_info **list, const struct fi_info **best)
+{
+    const struct fi_info *other;
+    struct fi_info *others;
+
+    question.hmem = (*best)->caps & FI_HMEM;
+    question.unsolicited = true;
+    if (query_named(lib, question, &others))
+        return;
+    other = best_of(others, where, question.domain, true);
+    if (!other || strcmp(other->fabric_attr->name, (*best)->fabric_attr->name)) {
+        lib->freeinfo(others);
+        return;
+    }
+    lib->freeinfo(*list);
+    *list = others;
+    *best = other;
+}
+
 int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env,
                             const struct wsh_efa_where *where, bool hmem, struct fi_info **info, char *why,
                             size_t size)
 {
     char name[128];
+    struct question question;
     const struct fi_info *best;
     struct fi_info *list;
     int rc;
@@ -310,10 +343,13 @@ int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env 
         snprintf(name, sizeof name, "%s", env->provider);
     else if ((rc = choose_name(lib, where, env->domain, name, sizeof name, why, size)))
         return rc;
-    rc = query_named(lib, name, env->domain, hmem, &list);
+    question = (struct question){.prov = name, .domain = env->domain, .hmem = hmem};
+    rc = query_named(lib, question, &list);
     if (rc)
         return refuse_setting(lib, name, env->domain, rc);
     best = best_of(list, where, env->domain, true);
+    if (best && best->mode & FI_RX_CQ_DATA)
+        ask_unsolicited(lib, where, question, &list, &best);
     *info = best ? copy_alike(lib, where, list, best, env->domain) : NULL;
     if (best)
         note_address(where, best);

@@ -179,11 +179,11 @@ void wsh_efa_rail_close(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib
     rail->wait_fd = -1;
 }
 
-size_t wsh_efa_rail_inject(const struct wsh_efa_rail *rail, size_t known)
+size_t wsh_efa_inject_size(struct fid_ep *ep, size_t known)
 {
     size_t value = 0, len = sizeof value;
 
-    if (fi_getopt(&rail->ep->fid, FI_OPT_ENDPOINT, WSH_EFA_OPT_INJECT_RMA_SIZE, &value, &len))
+    if (fi_getopt(&ep->fid, FI_OPT_ENDPOINT, WSH_EFA_OPT_INJECT_RMA_SIZE, &value, &len))
         return known;
     return value < known ? value : known;
 }

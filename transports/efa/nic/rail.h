@@ -51,8 +51,8 @@ void wsh_efa_rail_stop(struct wsh_efa_rail *rail);
 void wsh_efa_fid_close(struct fid *fid, const char *what, const struct wsh_efa_rail *rail);
 void wsh_efa_rail_close(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib);
 
-/* Bytes of a write that the endpoint may inject; `known` where the library is too old to tell. */
-size_t wsh_efa_rail_inject(const struct wsh_efa_rail *rail, size_t known);
+/* Bytes of a write that the endpoint may inject; `known` where the library is too old to tell, or knows of more. */
+size_t wsh_efa_inject_size(struct fid_ep *ep, size_t known);
 
 /* The endpoint's name as peers need it; *len in: room, out: bytes. */
 int wsh_efa_rail_name(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, void *name, size_t *len);

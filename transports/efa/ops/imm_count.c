@@ -6,6 +6,9 @@
 #include "transports/efa/set/set.h"
 #include "transports/efa/set/errors.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #define LAZY_ROW \
     ((uint32_t)1 << 30) /* lazy messages of a flow in a row: their numbers are compared modulo 2^32 */
 
@@ -18,6 +21,20 @@
 bool wsh_efa_imm_count_fits(const struct wsh_efa_set *set, int pe, uint32_t counter)
 {
     return set->imm && set->peers[pe].link.imms_max && counter < WSH_SRD_IMM_COUNTERS;
+}
+
+/*
+ * Targets keep acknowledgements back until half of the credits are used up, so that an operation that needs more than
+ * the other half might wait for ever.
+ */
+bool wsh_efa_imm_count_takes(const struct wsh_efa_set *set, int pe, uint32_t counter, uint32_t pieces)
+{
+    const struct wsh_efa_peer *peer = &set->peers[pe];
+
+    if (!wsh_efa_imm_count_fits(set, pe, counter))
+        return false;
+    return pieces == 1 || (!peer->imm_count.in_pieces && counter < WSH_SRD_IMM_PIECE_COUNTERS &&
+                           pieces <= WSH_SRD_IMM_PIECES && pieces <= (peer->link.imms_max + 1) / 2);
 }
 
 /* What is sent to the flow only on request. */
@@ -110,19 +127,65 @@ static bool is_due(const struct wsh_efa_peer *peer)
                        unacked >= (peer->link.imms_max + 1) / 2);
 }
 
-int wsh_efa_imm_count_add(struct wsh_efa_set *set, int pe, uint32_t counter, uint32_t generation)
+static struct wsh_efa_imm_part *part_find(const struct wsh_efa_imm_count *count,
+                                          const struct wsh_srd_imm *imm)
 {
-    struct wsh_efa_imm_count *count = &set->peers[pe].imm_count;
-    int rc;
+    for (uint32_t i = 0; i < count->n_parts; i++)
+        if (count->part[i].counter == imm->counter && count->part[i].generation == imm->generation &&
+            count->part[i].pieces == imm->pieces)
+            return &count->part[i];
+    return NULL;
+}
 
-    wsh_order_returns(); /* what the NIC has written comes before the count */
-    rc = set->imm_counts.count(set->core, counter, generation, 1);
+/* The first piece: each put of which some are missing holds a credit of the peer. */
+static int part_add(struct wsh_efa_peer *peer, const struct wsh_srd_imm *imm)
+{
+    struct wsh_efa_imm_count *count = &peer->imm_count;
+    uint16_t room = count->n_parts < count->room ? count->room : (uint16_t)(2 * count->room + 2);
+    struct wsh_efa_imm_part *part = count->part;
+
+    if (count->n_parts >= peer->link.imms_max)
+        return -EPROTO;
+    if (room > count->room && !(part = realloc(part, room * sizeof *part)))
+        return -ENOMEM;
+    count->part = part;
+    count->room = room;
+    part[count->n_parts++] = (struct wsh_efa_imm_part){imm->counter, imm->generation, imm->pieces, 1};
+    return 0;
+}
+
+/* 1: a put is whole by it; 0: pieces are missing; or an error. */
+static int makes_whole(struct wsh_efa_peer *peer, const struct wsh_srd_imm *imm)
+{
+    struct wsh_efa_imm_count *count = &peer->imm_count;
+    struct wsh_efa_imm_part *part;
+
+    if (imm->pieces == 1)
+        return 1;
+    part = part_find(count, imm);
+    if (!part)
+        return part_add(peer, imm);
+    if (++part->here < part->pieces)
+        return 0;
+    *part = count->part[--count->n_parts];
+    return 1;
+}
+
+int wsh_efa_imm_count_add(struct wsh_efa_set *set, const struct wsh_srd_imm *imm)
+{
+    int pe = (int)imm->pe, rc = makes_whole(&set->peers[pe], imm);
+    struct wsh_efa_imm_count *count = &set->peers[pe].imm_count;
+
+    if (rc < 0)
+        return rc;
+    wsh_order_returns(); /* what the NICs have written comes before the count */
+    rc = rc ? set->imm_counts.count(set->core, imm->counter, imm->generation, 1) : 0;
     if (rc)
         return wsh_efa_set_fail(
             set, rc,
             "PE %d has put with counter %u, which is not in use here, or not any more; destroy "
             "counters only when nothing puts with them",
-            pe, counter);
+            pe, imm->counter);
     count->counted++;
     if (is_due(&set->peers[pe]))
         ack_later(set, count);

@@ -52,6 +52,17 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static void set_part(const struct wsh_efa_set *set, struct wsh_efa_op *op, size_t part)
+{
+    op->part = op->bounce ? least(part, set->large.buf_size) : part;
+    op->srd.segments = (uint32_t)((op->len + op->part - 1) / op->part);
+}
+
+void wsh_efa_op_cut(struct wsh_efa_set *set, struct wsh_efa_op *op, uint32_t pieces)
+{
+    set_part(set, op, wsh_efa_choice_piece(op->len, pieces, set->limits.part_max));
+}
+
 void wsh_efa_op_data(struct wsh_efa_set *set, struct wsh_efa_op *op, const void *local, size_t len,
                      uint64_t addr, uint64_t key)
 {
@@ -60,11 +71,9 @@ void wsh_efa_op_data(struct wsh_efa_set *set, struct wsh_efa_op *op, const void 
     op->addr = addr;
     op->key = key;
     op->bounce = !wsh_efa_mem_desc(set, local, len, &op->desc);
-    op->part = set->n_rails > 1 ? wsh_efa_choice_part(&set->choice, len, set->limits.part_max)
-                                : set->limits.part_max;
-    if (op->bounce)
-        op->part = least(op->part, set->large.buf_size);
-    op->srd.segments = (uint32_t)((len + op->part - 1) / op->part);
+    set_part(set, op,
+             set->n_rails > 1 ? wsh_efa_choice_part(&set->choice, len, set->limits.part_max)
+                              : set->limits.part_max);
 }
 
 /* The next segment's memory: the user's where the provider can use it, else a buffer of ours (no message has one). */
@@ -109,6 +118,8 @@ static void note_op(struct wsh_efa_set *set, struct wsh_efa_op *op)
 /* That of a write with immediate data. */
 static uint64_t segment_imm(const struct wsh_efa_set *set, const struct wsh_efa_op *op)
 {
+    if (op->srd.by_counter && op->srd.segments > 1)
+        return wsh_srd_imm_piece((uint32_t)set->my_pe, op->counter, op->generation, op->srd.segments);
     if (op->srd.by_counter)
         return wsh_srd_imm_counter((uint32_t)set->my_pe, op->counter, op->generation);
     return wsh_srd_imm_pack((uint32_t)set->my_pe, op->flow->ctx->number, op->srd.group);
@@ -310,11 +321,13 @@ int wsh_efa_op_message_counted(struct wsh_efa_set *set, struct wsh_efa_flow *flo
     return submit_message(set, flow, req, WSH_EFA_SIGNALS, true);
 }
 
-static void data_done(struct wsh_efa_op *op)
+static void data_done(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
     struct wsh_done *done = op->done;
 
     op->done = NULL;
+    if (op->srd.by_counter && op->srd.segments > 1)
+        set->peers[op->flow->pe].imm_count.in_pieces = false;
     if (op->srd.kind != WSH_SRD_SIGNAL)
         wsh_efa_count_sub(&op->flow->what[op->what]);
     wsh_efa_done_sub(done);
@@ -327,7 +340,7 @@ void wsh_efa_op_part_done(struct wsh_efa_set *set, struct wsh_efa_op *op)
     WSH_INVARIANT(op->in_flight);
     op->in_flight--;
     if (!op->in_flight && op->srd.started == op->srd.segments)
-        data_done(op);
+        data_done(set, op);
     if (set->native && op->srd.kind != WSH_SRD_GET) {
         wsh_efa_flow_end(flow, WSH_EFA_REQ_WRITE);
     } else {

@@ -49,6 +49,8 @@ struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_set *set, struct wsh_efa_flow *
 /* Gives the op its data: local bytes and their remote place, in segments. */
 void wsh_efa_op_data(struct wsh_efa_set *set, struct wsh_efa_op *op, const void *local, size_t len,
                      uint64_t addr, uint64_t key);
+/* Cuts the data into so many pieces, or more where one operation takes no more. */
+void wsh_efa_op_cut(struct wsh_efa_set *set, struct wsh_efa_op *op, uint32_t pieces);
 /* Starts or defers it, and counts it in `done`. -EAGAIN or final: it is gone. */
 int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh_done *done);
 /* Submits an op that is the message in req; takes both back if that fails. */

@@ -227,15 +227,17 @@ int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data)
 {
     const struct wsh_srd_imm imm = wsh_srd_imm_unpack((uint32_t)data);
     int known = set->imm && imm.pe < (uint32_t)set->n_pes ? wsh_efa_peer_accept(set, (int)imm.pe) : 0;
-    struct wsh_efa_rx_flow *rx_flow;
-    int rc;
+    struct wsh_efa_rx_flow *rx_flow = NULL;
+    int rc = -EPROTO;
 
     if (wsh_unlikely(known < 0))
         return known;
-    if (known && imm.by_counter)
-        return wsh_efa_imm_count_add(set, (int)imm.pe, imm.counter, imm.generation);
-    rx_flow = known ? wsh_efa_rx_flow_need(set, (int)imm.pe, imm.ctx) : NULL;
-    rc = !known ? -EPROTO : rx_flow ? wsh_srd_rx_flow_write(&rx_flow->srd, imm.group, &set->sink) : -ENOMEM;
+    if (known && imm.by_counter) {
+        rc = wsh_efa_imm_count_add(set, &imm);
+    } else if (known) {
+        rx_flow = wsh_efa_rx_flow_need(set, (int)imm.pe, imm.ctx);
+        rc = rx_flow ? wsh_srd_rx_flow_write(&rx_flow->srd, imm.group, &set->sink) : -ENOMEM;
+    }
 
     if (rc == -ESTALE)
         return 0;
@@ -245,7 +247,7 @@ int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data)
     }
     if (rc == -ENOMEM)
         return wsh_efa_set_fail(set, rc, "no memory to count writes of PE %u", imm.pe);
-    if (!rc)
+    if (!rc && rx_flow)
         wsh_efa_msg_ack_later(set, rx_flow);
     return rc;
 }

@@ -36,13 +36,29 @@ static int by_message(const struct signal_put *put, bool counted)
                    : wsh_efa_op_message(put->set, put->flow, req, WSH_EFA_SIGNALS);
 }
 
+/* Of a counted put: one for each NIC that would have nothing to do. */
+static uint32_t pieces_of(const struct signal_put *put)
+{
+    const struct wsh_efa_set *set = put->set;
+    int pe = put->flow->pe;
+    uint32_t counter = wsh_sig_counter(put->sig), n = 1;
+
+    if (set->n_rails > 1)
+        n = wsh_efa_choice_pieces(&set->choice, (uint32_t)__builtin_popcount(set->peers[pe].paths), pe,
+                                  put->len);
+    return wsh_efa_imm_count_fits(set, pe, counter) && !wsh_efa_imm_count_takes(set, pe, counter, n) ? 1 : n;
+}
+
 static struct wsh_efa_op *op_of_writes(const struct signal_put *put)
 {
     struct wsh_efa_op *op = wsh_efa_op_new(put->set, put->flow, WSH_SRD_SIGNAL, WSH_EFA_SIGNALS);
 
-    if (op)
-        wsh_efa_op_data(put->set, op, put->src, put->len, put->rmem->base + put->off,
-                        wsh_efa_rmem_key(put->set, put->rmem));
+    if (!op)
+        return NULL;
+    wsh_efa_op_data(put->set, op, put->src, put->len, put->rmem->base + put->off,
+                    wsh_efa_rmem_key(put->set, put->rmem));
+    if (put->sig->counter)
+        wsh_efa_op_cut(put->set, op, pieces_of(put));
     return op;
 }
 
@@ -61,21 +77,34 @@ static int by_writes(const struct signal_put *put, struct wsh_done *done)
     return op ? submit_writes(put, op, done) : -EAGAIN;
 }
 
-/* In its turn: a write whose immediate data name the counter or, where it takes more than that, as any other. */
+static int submit_counted(const struct signal_put *put, struct wsh_efa_op *op, struct wsh_done *done)
+{
+    struct wsh_efa_imm_count *count = &put->set->peers[put->flow->pe].imm_count;
+    bool in_pieces = op->srd.segments > 1;
+    int rc;
+
+    op->srd.kind = WSH_SRD_PUT;
+    op->srd.by_counter = true;
+    op->what = WSH_EFA_PUTS;
+    op->counter = wsh_sig_counter(put->sig);
+    op->generation = wsh_sig_generation(put->sig);
+    count->in_pieces |= in_pieces;
+    rc = wsh_efa_op_submit(put->set, op, done);
+    if (rc && in_pieces)
+        count->in_pieces = false;
+    return rc;
+}
+
+/* In its turn: writes whose immediate data name the counter or, where it takes more than these, as any other. */
 static int by_counted_op(const struct signal_put *put, struct wsh_done *done)
 {
     struct wsh_efa_op *op = op_of_writes(put);
 
     if (!op)
         return -EAGAIN;
-    if (op->srd.segments != 1 || !wsh_efa_imm_count_fits(put->set, put->flow->pe, wsh_sig_counter(put->sig)))
-        return submit_writes(put, op, done);
-    op->srd.kind = WSH_SRD_PUT;
-    op->srd.by_counter = true;
-    op->what = WSH_EFA_PUTS;
-    op->counter = wsh_sig_counter(put->sig);
-    op->generation = wsh_sig_generation(put->sig);
-    return wsh_efa_op_submit(put->set, op, done);
+    return wsh_efa_imm_count_takes(put->set, put->flow->pe, wsh_sig_counter(put->sig), op->srd.segments)
+               ? submit_counted(put, op, done)
+               : submit_writes(put, op, done);
 }
 
 /* A write that counts as started. */
@@ -95,7 +124,25 @@ static int post_counted(const struct signal_put *put, const struct wsh_efa_span 
     return rc;
 }
 
-/* The usual case: one write, which may start now; the NIC or the CPU counts. */
+/* To a counter that the peer's NICs keep. */
+static int by_nic(const struct signal_put *put, const struct wsh_efa_span *span, struct wsh_done *done)
+{
+    struct wsh_efa_set *set = put->set;
+    struct wsh_efa_flow *flow = put->flow;
+    uint32_t counter = wsh_sig_counter(put->sig);
+    int rc = wsh_efa_counter_enter(set, flow->pe, counter);
+
+    if (rc)
+        return rc;
+    return wsh_efa_counter_begin(flow)
+               ? wsh_efa_counter_put(set, flow, span, wsh_efa_rmem_first_keys(set, put->rmem), counter, done)
+               : -ENOTSUP;
+}
+
+/*
+ * The usual case: one write, which may start now; the NIC or the CPU counts. A long one may have to wait for room, and
+ * its caller shall not.
+ */
 static int by_counted_write(const struct signal_put *put, struct wsh_done *done)
 {
     struct wsh_efa_set *set = put->set;
@@ -103,18 +150,19 @@ static int by_counted_write(const struct signal_put *put, struct wsh_done *done)
     struct wsh_efa_span span = {(void *)put->src, NULL, put->len, put->rmem->base + put->off,
                                 wsh_efa_rmem_key(set, put->rmem)};
     uint32_t counter = wsh_sig_counter(put->sig);
-    int rc;
+    bool is_long = put->len > set->limits.whole_max;
 
-    if (put->len > set->limits.whole_max || !wsh_efa_mem_desc(set, put->src, put->len, &span.desc))
+    if (!wsh_efa_mem_desc(set, put->src, put->len, &span.desc) ||
+        (is_long && (put->len > set->limits.part_max || pieces_of(put) > 1)))
         return by_counted_op(put, done);
     if (wsh_efa_counter_is_kept(set, flow->pe, counter)) {
-        if ((rc = wsh_efa_counter_enter(set, flow->pe, counter)))
+        int rc = by_nic(put, &span, done);
+
+        if (rc != -ENOTSUP && (rc != -EAGAIN || !is_long))
             return rc;
-        if (wsh_efa_counter_begin(flow))
-            return wsh_efa_counter_put(set, flow, &span, wsh_efa_rmem_first_keys(set, put->rmem), counter,
-                                       done);
     }
-    if (wsh_efa_imm_count_fits(set, flow->pe, counter) && wsh_srd_counter_fast(&flow->ctx->srd, &flow->srd))
+    if (!is_long && wsh_efa_imm_count_fits(set, flow->pe, counter) &&
+        wsh_srd_counter_fast(&flow->ctx->srd, &flow->srd))
         return post_counted(put, &span, done);
     return by_counted_op(put, done);
 }
@@ -138,23 +186,32 @@ static bool is_better_written(const struct signal_put *put)
             (!wsh_efa_set_prefers_messages(set) && wsh_efa_imm_count_fits(set, put->flow->pe, counter)));
 }
 
+static int start(const struct signal_put *put, struct wsh_done *done)
+{
+    switch (put->flow->signal_forms[put->sig->counter != 0][fits_message(put)]) {
+    case WSH_EFA_SIGNAL_MESSAGE: return by_message(put, false);
+    case WSH_EFA_SIGNAL_WRITES: return by_writes(put, done);
+    case WSH_EFA_SIGNAL_COUNTED_SHORT:
+        return is_better_written(put) ? by_counted_write(put, done) : by_message(put, true);
+    case WSH_EFA_SIGNAL_COUNTED_MESSAGE: return by_message(put, true);
+    default: return by_counted_write(put, done);
+    }
+}
+
 static int put_signal_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                              size_t off, const void *src, size_t len, const struct wsh_sig *sig,
                              struct wsh_done *done)
 {
     const struct signal_put put = {set, wsh_efa_flow_of(ctx, rmem->pe), rmem, off, len, src,
                                    sig, wsh_efa_signal_target(sig)};
+    int rc;
 
     if (wsh_unlikely(set->failed || !put.flow))
         return put.flow ? set->failed : -ENOMEM;
-    switch (put.flow->signal_forms[sig->counter != 0][fits_message(&put)]) {
-    case WSH_EFA_SIGNAL_MESSAGE: return by_message(&put, false);
-    case WSH_EFA_SIGNAL_WRITES: return by_writes(&put, done);
-    case WSH_EFA_SIGNAL_COUNTED_SHORT:
-        return is_better_written(&put) ? by_counted_write(&put, done) : by_message(&put, true);
-    case WSH_EFA_SIGNAL_COUNTED_MESSAGE: return by_message(&put, true);
-    default: return by_counted_write(&put, done);
-    }
+    rc = start(&put, done);
+    if (!rc && sig->counter && set->n_rails > 1)
+        wsh_efa_choice_note(&set->choice, rmem->pe, len);
+    return rc;
 }
 
 int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,

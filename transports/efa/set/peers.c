@@ -198,6 +198,8 @@ void wsh_efa_peer_fini(const struct wsh_efa_set *set, struct wsh_efa_peer *peer)
     free(peer->path);
     peer->path = NULL;
     peer->paths = peer->n_rails = 0;
+    free(peer->imm_count.part);
+    peer->imm_count = (struct wsh_efa_imm_count){0};
 }
 
 /* What its messages carry, and those to it. */

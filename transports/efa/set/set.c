@@ -256,7 +256,7 @@ static int open_chosen(struct wsh_efa_set *set, struct fi_info *const *chosen, u
             wsh_efa_sizes_limit(set, info);
         rc = info ? wsh_efa_rail_open(&set->rail[i], &set->lib, info, cq_size) : -ENOMEM;
         if (!rc)
-            set->limits.inject_max = wsh_efa_rail_inject(&set->rail[i], set->limits.inject_max);
+            set->limits.inject_max = wsh_efa_inject_size(set->rail[i].ep, set->limits.inject_max);
         set->hmem = !rc && set->rail[i].hmem && (!i || set->hmem);
     }
     return rc ? rc : open_wait_fd(set);
@@ -284,6 +284,7 @@ static int open_like(struct wsh_efa_set *set, const struct wsh_efa_set *first)
 
     for (uint32_t i = 0; i < first->n_rails; i++)
         chosen[i] = first->rail[i].info;
+    set->n_local = first->n_local;
     set->near = first->near;
     return open_chosen(set, chosen, first->n_rails);
 }

@@ -61,6 +61,7 @@ struct wsh_efa_set {
     bool batching;     /* between wsh_efa_batch_begin and _end */
     uint32_t batches;  /* of contexts, begun and not ended (wsh_tp_ops.batch_begin) */
     uint32_t n_held;   /* rails that hold a request */
+    uint64_t shared;   /* requests so far that had no doorbell of their own */
     uint32_t n_writes; /* under way, to all PEs */
     uint32_t n_device; /* pieces of device memory in `device` */
     uint32_t n_rails;

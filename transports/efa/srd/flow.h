@@ -72,7 +72,7 @@ struct wsh_srd_op {
     uint8_t kind; /* enum wsh_srd_kind */
     bool counted; /* PUT: spend immediate data, if there is any to spend */
     bool
-        by_counter; /* PUT of one segment: its immediate data name a counter of the program; it waits for a credit */
+        by_counter; /* PUT: its immediate data name a counter of the program; it waits for credits for all segments */
     bool late;      /* SIGNAL: the message only when the writes are complete */
     bool unordered; /* GET: not behind any fence */
     bool keep;      /* defer it rather than refuse it */

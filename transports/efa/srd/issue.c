@@ -130,15 +130,15 @@ static void join_group(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
         __atomic_store_n(&flow->counting, flow->counting - 1, __ATOMIC_RELAXED);
 }
 
-static bool may_name_counter(const struct wsh_srd_flow *flow)
+static bool may_name_counter(const struct wsh_srd_flow *flow, uint32_t n)
 {
-    return flow->link->imms < flow->link->imms_max;
+    return flow->link->imms + n <= flow->link->imms_max;
 }
 
-static void take_counter(struct wsh_srd_flow *flow, int n)
+static void take_counter(struct wsh_srd_flow *flow, uint32_t n)
 {
-    flow->link->imms += (uint32_t)n;
-    flow->link->counter_writes += (uint32_t)n;
+    flow->link->imms += n;
+    flow->link->counter_writes += n;
 }
 
 /* Once and for all segments, so that a group's count is known before the first of them goes. */
@@ -152,7 +152,7 @@ static void decide_class(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
     op->decided = true;
     op->class = class[op->kind];
     if (op->by_counter)
-        take_counter(flow, 1);
+        take_counter(flow, op->segments);
     else if (op->kind != WSH_SRD_GET && may_count(flow, op))
         join_group(flow, op);
     flow->out[op->class] += op->segments;
@@ -165,7 +165,7 @@ static void undecide_class(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
         return;
     flow->out[op->class] -= op->segments;
     if (op->by_counter)
-        take_counter(flow, -1);
+        take_counter(flow, 0 - op->segments);
     if (!op->grouped)
         return;
     flow->link->imms -= op->segments;
@@ -184,7 +184,7 @@ static int start_segments(struct wsh_srd_flow *flow, struct wsh_srd_op *op, cons
         return 0;
     if (!op->unordered && !writes_open(flow, op->epoch))
         return -EAGAIN;
-    if (op->by_counter && !op->decided && !may_name_counter(flow))
+    if (op->by_counter && !op->decided && !may_name_counter(flow, op->segments))
         return -EAGAIN;
     WSH_INVARIANT(op->unordered || flow->write_epoch == op->epoch);
     decide_class(flow, op);

@@ -35,7 +35,8 @@
  *  7. What a held message waits for was given to the provider before it, with its credits. So what is held can always
  *     be applied in the end, whatever else lacks credits.
  *  8. A counter write is counted for the program, not for a message: here it is an uncounted put that also holds a
- *     credit of the link, which comes back when the peer tells how many it has counted of all contexts.
+ *     credit of the link, which comes back when the peer tells how many it has counted of all contexts. A counted put
+ *     in several pieces is as many of them; it starts when the link has credits for all.
  *
  * LOCKS. One lock per peer (or a wider one) guards its link, the flows to it and the receive flows from it, in all
  * calls but: wsh_srd_fence, wsh_srd_put_fast, wsh_srd_put_refused, wsh_srd_flow_pending and wsh_srd_ctx_pending, which
@@ -48,13 +49,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WSH_SRD_SLOTS 64u           /* groups of a flow at a time */
-#define WSH_SRD_GENERATIONS 4u      /* names of one slot before the first comes again */
-#define WSH_SRD_WINDOW_MAX 256u     /* messages of a flow at a time; a power of two */
-#define WSH_SRD_GROUP_MAX 0xffffu   /* writes of a group */
-#define WSH_SRD_CONTEXTS 512u       /* contexts whose writes can be counted */
-#define WSH_SRD_IMM_SOURCES 0x4000u /* PEs that the immediate data can name */
-#define WSH_SRD_IMM_COUNTERS 0x10000u
+#define WSH_SRD_SLOTS 64u                  /* groups of a flow at a time */
+#define WSH_SRD_GENERATIONS 4u             /* names of one slot before the first comes again */
+#define WSH_SRD_WINDOW_MAX 256u            /* messages of a flow at a time; a power of two */
+#define WSH_SRD_GROUP_MAX 0xffffu          /* writes of a group */
+#define WSH_SRD_CONTEXTS 512u              /* contexts whose writes can be counted */
+#define WSH_SRD_IMM_SOURCES 0x4000u        /* PEs that the immediate data can name */
+#define WSH_SRD_IMM_COUNTERS 0x8000u       /* counters that it can name */
+#define WSH_SRD_IMM_PIECE_COUNTERS 0x1000u /* the same of puts in pieces, */
+#define WSH_SRD_IMM_PIECES 8u              /* of which there are at most so many */
 
 /*
  * Immediate data (fi_writedata, 4 bytes):
@@ -63,8 +66,11 @@
  *   bits  8-16  context of the source
  *   bits 17-30  PE of the source, for providers whose completions do not name it (fi_cq_readfrom)
  *   bit  31     0; 1: the write counts at a counter of the program, and instead of the lower 17 bits there are
- *   bits  0-15  the counter
- *   bit  16     its generation, the lowest bit: another program's use of the same counter is noticed
+ *   bits  0-14  the counter
+ *   bit  15     0; 1: the write is a piece of a put, which counts when all are there, and the lower 15 bits are
+ *   bits  0-11  the counter
+ *   bits 12-14  pieces of the put, less 1
+ *   bit  16     the counter's generation, the lowest bit: another program's use of the same counter is noticed
  * At most 64 of 256 names of groups are in use at a time: less than half of the space.
  */
 struct wsh_srd_imm {
@@ -74,10 +80,13 @@ struct wsh_srd_imm {
     uint8_t group; /* slot and generation */
     uint16_t counter;
     uint8_t generation;
+    uint8_t pieces; /* of the put that counts */
 };
 
 #define WSH_SRD_IMM_PE_AT 17
 #define WSH_SRD_IMM_BY_COUNTER (1u << 31)
+#define WSH_SRD_IMM_PIECE (1u << 15)
+#define WSH_SRD_IMM_PIECES_AT 12
 
 static inline uint32_t wsh_srd_imm_source(uint32_t pe)
 {
@@ -95,13 +104,32 @@ static inline uint32_t wsh_srd_imm_counter(uint32_t pe, uint32_t counter, uint32
            (counter & (WSH_SRD_IMM_COUNTERS - 1));
 }
 
+/* Of one of 2 to WSH_SRD_IMM_PIECES pieces. */
+static inline uint32_t wsh_srd_imm_piece(uint32_t pe, uint32_t counter, uint32_t generation, uint32_t pieces)
+{
+    return wsh_srd_imm_counter(pe, 0, generation) | WSH_SRD_IMM_PIECE |
+           ((pieces - 1) & (WSH_SRD_IMM_PIECES - 1)) << WSH_SRD_IMM_PIECES_AT |
+           (counter & (WSH_SRD_IMM_PIECE_COUNTERS - 1));
+}
+
+static inline struct wsh_srd_imm wsh_srd_imm_unpack_counter(uint32_t imm)
+{
+    bool piece = imm & WSH_SRD_IMM_PIECE;
+
+    return (struct wsh_srd_imm){
+        .by_counter = true,
+        .pe = imm >> WSH_SRD_IMM_PE_AT & (WSH_SRD_IMM_SOURCES - 1),
+        .counter = (uint16_t)(imm & ((piece ? WSH_SRD_IMM_PIECE_COUNTERS : WSH_SRD_IMM_COUNTERS) - 1)),
+        .generation = imm >> 16 & 1,
+        .pieces = (uint8_t)(piece ? (imm >> WSH_SRD_IMM_PIECES_AT & (WSH_SRD_IMM_PIECES - 1)) + 1 : 1)};
+}
+
 static inline struct wsh_srd_imm wsh_srd_imm_unpack(uint32_t imm)
 {
     uint32_t pe = imm >> WSH_SRD_IMM_PE_AT & (WSH_SRD_IMM_SOURCES - 1);
 
     if (imm & WSH_SRD_IMM_BY_COUNTER)
-        return (struct wsh_srd_imm){
-            .by_counter = true, .pe = pe, .counter = (uint16_t)imm, .generation = imm >> 16 & 1};
+        return wsh_srd_imm_unpack_counter(imm);
     return (struct wsh_srd_imm){
         .pe = pe, .ctx = (uint16_t)(imm >> 8 & (WSH_SRD_CONTEXTS - 1)), .group = (uint8_t)imm};
 }

@@ -126,6 +126,7 @@ static int push_held(struct wsh_efa_set *set, unsigned index, bool more)
         return rc == -EAGAIN ? held_refused(set, req->pe) : rc;
     rail->held = NULL;
     rail->batched = more ? rail->batched + 1 : 0;
+    set->shared += more;
     set->n_held--;
     return 0;
 }

@@ -12,6 +12,7 @@
 
 #define WSH_EFA_RXM "tcp;ofi_rxm"
 #define WSH_EFA_PART_MAX (1u << 30) /* bytes of one write or read */
+#define WSH_EFA_IMMS 8192u          /* counted writes of all peers, each a place in every completion queue */
 #define WSH_EFA_COPY_ALWAYS 64      /* a put of so many bytes always leaves its source reusable */
 
 /*
@@ -74,6 +75,20 @@ bool wsh_efa_sizes_may_count(int my_pe, uint32_t n_pes)
     return false;
 }
 
+/*
+ * Counted writes that a peer may have under way. Where they take no receive, their completions alone need room, and the
+ * more there are the fewer acks go back: one for half of them.
+ */
+static uint32_t imms_for(const struct wsh_efa_set *set)
+{
+    uint32_t imms = set->imm ? set->limits.window : 0;
+
+    while (imms && !set->imm_receives && imms < WSH_SRD_WINDOW_MAX &&
+           2 * imms * (uint32_t)set->n_pes <= WSH_EFA_IMMS)
+        imms *= 2;
+    return imms;
+}
+
 /* Of an endpoint's receives; what the peers hold of them, and this PE's credits with them, is in address blobs. */
 static void set_credits(struct wsh_efa_set *set, const struct fi_info *info)
 {
@@ -95,7 +110,7 @@ static void set_credits(struct wsh_efa_set *set, const struct fi_info *info)
         set->limits.window *= 2;
     set->limits.shared_rx = shares * set->limits.window * n_pes > set->limits.n_rx;
     set->limits.n_rx = least(set->limits.n_rx, shares * set->limits.window * n_pes);
-    set->limits.imms = set->imm ? set->limits.window : 0;
+    set->limits.imms = imms_for(set);
 }
 
 /* What is copied must fit into a buffer of ours too, for the case that writes have to wait. 0: nothing is injected. */
@@ -119,6 +134,7 @@ void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info)
         (struct wsh_efa_choice){.n = set->n_rails, .policy = (enum wsh_efa_policy)set->env->nics_policy};
     if (set->n_rails > 1 && set->choice.policy != WSH_EFA_ROUND_ROBIN)
         set->limits.whole_max = at_most(set->limits.part_max, 2 * WSH_EFA_STRIPE - 1);
+    wsh_efa_choice_suppose(&set->choice, ((uint32_t)set->n_pes - 1) / set->n_local);
     set->put = wsh_efa_info_small_puts(info);
     /* Older ones execute reads by packets of their own, which are lost where the device's queue is full. */
     set->gets_by_message =

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WSH_EFA_WIRE_VERSION 7
+#define WSH_EFA_WIRE_VERSION 8
 #define WSH_EFA_CONTEXTS 4096u /* of a PE at a time */
 #define WSH_EFA_STRIDE_MAX \
     (UINT64_C(1) << 46) /* so that the strides of a message do not add up to an overflow */
