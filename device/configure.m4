@@ -9,7 +9,7 @@ AS_IF([test "x$with_cuda" != xno],
        AS_IF([test -n "$NVCC"], [WSH_CUDA_SUMMARY="$NVCC"],
              [test -n "$with_cuda"],
              [AC_MSG_ERROR([no nvcc in $wsh_cuda/bin or PATH; give the toolkit's folder, or --with-cuda=no])])],
-      [WSH_CUDA_SUMMARY="off"])
+      [WSH_CUDA_SUMMARY="off" NVCC=]) # also where the environment has NVCC
 AM_CONDITIONAL([WSH_HAVE_NVCC], [test -n "$NVCC"])
 
 # NVTX: headers alone; the tool that looks on brings the library.

@@ -25,6 +25,61 @@ static inline int wsh_launch_find(const void *kernel, void **function)
 }
 #endif
 
+#define WSH_LAUNCH_FIRST_ROWS 2u /* gridDim.y of a launch without effect; every other has 1 */
+
+enum { WSH_LAUNCH_EARLY_ARGS = 16, WSH_LAUNCH_EARLY_BYTES = 128 }; /* arguments of it, and bytes of each, at most */
+
+/*
+ * A kernel of this unit that is launched once, without effect, when its device state comes (view.cuh). Lazy loading
+ * would load it at its first launch, which takes 0.1 ms, and waits for kernels that run; and the first one whose stack
+ * is larger than all before makes the driver allocate stacks for the whole GPU, which takes a millisecond or two.
+ */
+namespace
+{
+struct wsh_launch_early {
+    const void *kernel;
+    wsh_launch_early *next;
+
+    explicit wsh_launch_early(const void *known) : kernel(known), next(first())
+    {
+        first() = this;
+    }
+
+    static wsh_launch_early *&first()
+    {
+        static wsh_launch_early *list = nullptr;
+
+        return list;
+    }
+};
+} // namespace
+
+#ifndef WSH_STREAM_IMAGE
+/*
+ * Launches the kernels of the list, which do nothing and may run later; their arguments are zeros. An error comes again
+ * in a launch that has a caller.
+ */
+static inline void wsh_launch_early_all()
+{
+    static unsigned long long zeros[WSH_LAUNCH_EARLY_BYTES / sizeof(unsigned long long)];
+    void *args[WSH_LAUNCH_EARLY_ARGS];
+    cudaStream_t stream;
+
+    if (!wsh_launch_early::first())
+        return;
+    if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) {
+        cudaGetLastError();
+        return;
+    }
+    for (void *&arg : args)
+        arg = zeros;
+    for (wsh_launch_early *one = wsh_launch_early::first(); one; one = one->next)
+        if (cudaLaunchKernel(one->kernel, dim3(1, WSH_LAUNCH_FIRST_ROWS), dim3(1), args, 0, stream) != cudaSuccess)
+            cudaGetLastError();
+    cudaStreamDestroy(stream);
+}
+#endif
+
 static inline struct wsh_device_launch wsh_launch_of(const char *routine, const void *kernel, dim3 grid, dim3 block,
                                                      void **args, size_t shared, cudaStream_t stream)
 {

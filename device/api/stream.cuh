@@ -43,7 +43,7 @@ static inline int wsh_stream_move(shmem_team_t team, void *dest, const void *sou
 {
     unsigned blocks = wsh_stream_blocks_for(team, len, shmem_team_n_pes(team));
 
-    return wsh_stream_blocks_of(stream, blocks, wsh_stream_exchange<N>, wsh_stream_exchange_wide<N>,
+    return wsh_stream_blocks_of(stream, blocks, WSH_STREAM(exchange<N>), WSH_STREAM(exchange_wide<N>),
                                 team, dest, source, len, same);
 }
 
@@ -53,7 +53,7 @@ static inline int wsh_stream_broadcast_launch(shmem_team_t team, void *dest, con
 {
     unsigned blocks = wsh_stream_blocks_for(team, len, 1);
 
-    return wsh_stream_blocks_of(stream, blocks, wsh_stream_broadcast<N>, wsh_stream_broadcast_wide<N>,
+    return wsh_stream_blocks_of(stream, blocks, WSH_STREAM(broadcast<N>), WSH_STREAM(broadcast_wide<N>),
                                 team, dest, source, len, root);
 }
 
@@ -64,9 +64,9 @@ static inline int wsh_stream_combine_all(shmem_team_t team, T *dest, const T *so
     unsigned blocks = wsh_stream_blocks_for(team, nelems * size, 1);
 
     if constexpr (N == WSH_STREAM_BY_BLOCK)
-        return wsh_stream_block(stream, wsh_stream_reduce<T>, team, dest, source, nelems, wsh_stream_op<T>(op));
+        return wsh_stream_block(stream, WSH_STREAM(reduce<T>), team, dest, source, nelems, wsh_stream_op<T>(op));
     else
-        return wsh_stream_blocks_of(stream, blocks, wsh_stream_reduce<T>, wsh_stream_reduce_wide<T>,
+        return wsh_stream_blocks_of(stream, blocks, WSH_STREAM(reduce<T>), WSH_STREAM(reduce_wide<T>),
                                     team, dest, source, nelems, wsh_stream_op<T>(op));
 }
 
@@ -77,9 +77,9 @@ static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T
     unsigned blocks = wsh_stream_blocks_for(team, nelems * size, shmem_team_n_pes(team));
 
     if constexpr (N == WSH_STREAM_BY_BLOCK)
-        return wsh_stream_block(stream, wsh_stream_scatter<T>, team, dest, source, nelems, wsh_stream_op<T>(op));
+        return wsh_stream_block(stream, WSH_STREAM(scatter<T>), team, dest, source, nelems, wsh_stream_op<T>(op));
     else
-        return wsh_stream_blocks_of(stream, blocks, wsh_stream_scatter<T>, wsh_stream_scatter_wide<T>,
+        return wsh_stream_blocks_of(stream, blocks, WSH_STREAM(scatter<T>), WSH_STREAM(scatter_wide<T>),
                                     team, dest, source, nelems, wsh_stream_op<T>(op));
 }
 
@@ -89,7 +89,7 @@ static inline int wsh_stream_scan_all(shmem_team_t team, T *dest, const T *sourc
 {
     unsigned blocks = wsh_stream_blocks_for(team, nelems * size, 1);
 
-    return wsh_stream_blocks_of(stream, blocks, wsh_stream_scan<T>, wsh_stream_scan_wide<T>,
+    return wsh_stream_blocks_of(stream, blocks, WSH_STREAM(scan<T>), WSH_STREAM(scan_wide<T>),
                                 team, dest, source, nelems, exclusive);
 }
 
@@ -98,7 +98,7 @@ static inline int wsh_stream_scan_all(shmem_team_t team, T *dest, const T *sourc
     template <int N = 0> static inline void shmemx_##NAME##_on_stream(cudaStream_t stream)                   \
     {                                                                                                        \
         wsh_stream_range range("shmemx_" #NAME "_on_stream");                                                \
-        wsh_stream_warp(stream, wsh_stream_barrier<N>, SHMEM_TEAM_WORLD);                                    \
+        wsh_stream_warp(stream, WSH_STREAM(barrier<N>), SHMEM_TEAM_WORLD);                                   \
     }
 WSH_DEFINE_BARRIER(barrier_all)
 WSH_DEFINE_BARRIER(sync_all)
@@ -108,7 +108,7 @@ WSH_DEFINE_BARRIER(sync_all)
     template <int N = 0> static inline int shmemx_##NAME##_on_stream(shmem_team_t team, cudaStream_t stream) \
     {                                                                                                        \
         wsh_stream_range range("shmemx_" #NAME "_on_stream");                                                \
-        return wsh_stream_warp(stream, wsh_stream_barrier<N>, team);                                         \
+        return wsh_stream_warp(stream, WSH_STREAM(barrier<N>), team);                                        \
     }
 WSH_DEFINE_BARRIER(team_barrier)
 WSH_DEFINE_BARRIER(team_sync)
@@ -137,7 +137,7 @@ WSH_DEFINE_BARRIER(team_sync)
                                                size_t nelems, cudaStream_t stream)                           \
     {                                                                                                        \
         wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
-        return wsh_stream_block(stream, wsh_stream_collect<N>, team, dest, source, nelems * (SIZE));         \
+        return wsh_stream_block(stream, WSH_STREAM(collect<N>), team, dest, source, nelems * (SIZE));        \
     }
 #define WSH_ALLTOALLS(TAG, TYPE, SIZE)                                                                       \
     template <int N = 0>                                                                                     \
@@ -146,7 +146,7 @@ WSH_DEFINE_BARRIER(team_sync)
                                                cudaStream_t stream)                                          \
     {                                                                                                        \
         wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
-        return wsh_stream_block(stream, wsh_stream_alltoalls<SIZE + 0 * N>, team, dest, source, dst, sst,    \
+        return wsh_stream_block(stream, WSH_STREAM(alltoalls<SIZE + 0 * N>), team, dest, source, dst, sst,   \
                                 nelems);                                                                     \
     }
 #define WSH_ALL(ALLTOALL, ALLTOALLS, FCOLLECT, COLLECT, BROADCAST, TYPE, SIZE)                               \
@@ -180,7 +180,7 @@ static inline int wsh_stream_vector(shmem_team_t team, const struct wsh_dev_vect
 {
     unsigned blocks = wsh_device_spans_hosts(team) ? 1 : WSH_STREAM_VECTOR;
 
-    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_alltoallv<N>, team, v);
+    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, WSH_STREAM(alltoallv<N>), team, v);
 }
 
 #define WSH_ALLTOALLV(TAG, TYPE, SIZE)                                                                       \

@@ -40,14 +40,14 @@ static inline int wsh_stream_do_put(void *dest, const void *source, size_t len, 
 
     if (status >= 0)
         return status;
-    return wsh_stream_launch(stream, wsh_stream_blocks(len), WSH_STREAM_THREADS, wsh_stream_put<N>, dest, source, len,
+    return wsh_stream_launch(stream, wsh_stream_blocks(len), WSH_STREAM_THREADS, WSH_STREAM(put<N>), dest, source, len,
                              pe);
 }
 
 template <int N>
 static inline int wsh_stream_do_get(void *dest, const void *source, size_t len, int pe, cudaStream_t stream)
 {
-    return wsh_stream_launch(stream, wsh_stream_blocks(len), WSH_STREAM_THREADS, wsh_stream_get<N>, dest, source, len,
+    return wsh_stream_launch(stream, wsh_stream_blocks(len), WSH_STREAM_THREADS, WSH_STREAM(get<N>), dest, source, len,
                              pe);
 }
 
@@ -66,7 +66,7 @@ static inline int wsh_stream_do_get(void *dest, const void *source, size_t len, 
                                                size_t nelems, int pe, cudaStream_t stream)                   \
     {                                                                                                        \
         wsh_stream_range range("shmemx_" #TAG "_on_stream");                                                 \
-        return wsh_stream_block(stream, wsh_stream_##KERNEL<SIZE + 0 * N>, dest,                             \
+        return wsh_stream_block(stream, WSH_STREAM(KERNEL<SIZE + 0 * N>), dest,                              \
                                  source, dst, sst, nelems, pe);                                              \
     }
 
@@ -78,12 +78,12 @@ static inline int wsh_stream_send(void *dest, const void *source, size_t len, ui
     int status;
 
     if (blocks == 1)
-        return wsh_stream_block(stream, wsh_stream_put_signal<N>, dest, source, len, sig_addr,
+        return wsh_stream_block(stream, WSH_STREAM(put_signal<N>), dest, source, len, sig_addr,
                                  signal, sig_op, pe);
     status = wsh_stream_do_put<N>(dest, source, len, pe, stream);
     if (status)
         return status;
-    return wsh_stream_launch(stream, 1, 1, wsh_stream_signal_after<N>, sig_addr, signal, sig_op, pe);
+    return wsh_stream_launch(stream, 1, 1, WSH_STREAM(signal_after<N>), sig_addr, signal, sig_op, pe);
 }
 #define WSH_SEND(TAG, TYPE, SIZE)                                                                            \
     template <int N = 0>                                                                                     \
@@ -141,7 +141,7 @@ WSH_SEND(putmem_signal_nbi, void, 1)
                                                   cudaStream_t stream)                                       \
     {                                                                                                        \
         wsh_stream_range range("shmemx_" #NAME "_p_on_stream");                                              \
-        return wsh_stream_launch(stream, 1, 1, wsh_stream_p<LATER>, dest, value, pe);                        \
+        return wsh_stream_launch(stream, 1, 1, WSH_STREAM(p<LATER>), dest, value, pe);                       \
     }                                                                                                        \
     template <int N = 0, class LATER = TYPE>                                                                 \
     static inline LATER shmemx_##NAME##_g_on_stream(const TYPE *source, int pe, cudaStream_t stream)         \
@@ -161,7 +161,7 @@ static inline int shmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal
                                              cudaStream_t stream)
 {
     wsh_stream_range range("shmemx_signal_op_on_stream");
-    return wsh_stream_launch(stream, 1, 1, wsh_stream_signal_op<N>, sig_addr, signal, sig_op, pe);
+    return wsh_stream_launch(stream, 1, 1, WSH_STREAM(signal_op<N>), sig_addr, signal, sig_op, pe);
 }
 
 /* Later work of the stream waits. */
@@ -170,7 +170,7 @@ static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp
                                                      cudaStream_t stream)
 {
     wsh_stream_range range("shmemx_signal_wait_until_on_stream");
-    return wsh_stream_warp(stream, wsh_stream_wait<wsh_later<N, uint64_t>>, sig_addr, cmp,
+    return wsh_stream_warp(stream, WSH_STREAM(wait<wsh_later<N, uint64_t>>), sig_addr, cmp,
                              cmp_value);
 }
 
@@ -180,7 +180,7 @@ static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp
                                                            cudaStream_t stream)                              \
     {                                                                                                        \
         wsh_stream_range range("shmemx_" #NAME "_wait_until_on_stream");                                     \
-        return wsh_stream_warp(stream, wsh_stream_wait<wsh_later<N, TYPE>>, ivar, cmp,                       \
+        return wsh_stream_warp(stream, WSH_STREAM(wait<wsh_later<N, TYPE>>), ivar, cmp,                      \
                                  cmp_value);                                                                 \
     }                                                                                                        \
     template <int N = 0>                                                                                     \
@@ -188,7 +188,7 @@ static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp
                                                                int cmp, TYPE cmp_value, cudaStream_t stream) \
     {                                                                                                        \
         wsh_stream_range range("shmemx_" #NAME "_wait_until_all_on_stream");                                 \
-        return wsh_stream_warp(stream, wsh_stream_wait_all<wsh_later<N, TYPE>>, ivars,                       \
+        return wsh_stream_warp(stream, WSH_STREAM(wait_all<wsh_later<N, TYPE>>), ivars,                      \
                                  nelems, status, cmp, cmp_value, (const TYPE *)nullptr);                     \
     }                                                                                                        \
     template <int N = 0>                                                                                     \
@@ -196,7 +196,7 @@ static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp
         TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values, cudaStream_t stream) \
     {                                                                                                        \
         wsh_stream_range range("shmemx_" #NAME "_wait_until_all_vector_on_stream");                          \
-        return wsh_stream_warp(stream, wsh_stream_wait_all<wsh_later<N, TYPE>>, ivars,                       \
+        return wsh_stream_warp(stream, WSH_STREAM(wait_all<wsh_later<N, TYPE>>), ivars,                      \
                                  nelems, status, cmp, (TYPE)0, cmp_values);                                  \
     }
 WSH_P2P_HOST_TYPES(WSH_WAIT)
@@ -206,7 +206,7 @@ WSH_P2P_HOST_TYPES(WSH_WAIT)
 template <int N = 0> static inline int shmemx_quiet_on_stream(cudaStream_t stream)
 {
     wsh_stream_range range("shmemx_quiet_on_stream");
-    return wsh_stream_launch(stream, 1, 1, wsh_stream_quiet<N>);
+    return wsh_stream_launch(stream, 1, 1, WSH_STREAM(quiet<N>));
 }
 
 #endif

@@ -147,16 +147,20 @@ template <unsigned U, class L>
 WSH_DEV_CALL void wsh_dev_copy_skewed_alone(uint4 *to, const uint4 *piece, unsigned shift, size_t units)
 {
     uint4 low = L::load(piece), next[U];
+    unsigned left;
 
 #pragma unroll 1
-    for (size_t i = 0; i < units; i += U) {
+    for (; units; piece += U, to += U, units -= left) {
+        wsh_ptx_now(piece);
+        wsh_ptx_now(to);
+        left = units < U ? (unsigned)units : U;
 #pragma unroll
         for (unsigned u = 0; u < U; u++)
-            next[u] = i + u < units ? L::load(piece + i + u + 1) : uint4();
+            next[u] = u < left ? L::load(piece + u + 1) : uint4();
 #pragma unroll
         for (unsigned u = 0; u < U; u++)
-            if (i + u < units) {
-                to[i + u] = wsh_dev_splice(low, next[u], shift);
+            if (u < left) {
+                to[u] = wsh_dev_splice(low, next[u], shift);
                 low = next[u];
             }
     }
@@ -236,6 +240,45 @@ WSH_DEV_CALL void wsh_dev_copy_aligned(uint4 *to, const uint4 *from, size_t n, u
         uint32_t left = wsh_dev_clip((size_t)more);
         uint4 held[U];
 
+        wsh_ptx_now(from);
+        wsh_ptx_now(to);
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            held[u] = u * LANES < left ? L::load(from + u * LANES) : uint4();
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            if (u * LANES < left)
+                to[u * LANES] = held[u];
+    }
+}
+
+/* The same by one such group alone: of the rounds only the last one asks where the end is. */
+template <unsigned LANES, unsigned U, class L>
+WSH_DEV_CALL void wsh_dev_copy_straight(uint4 *to, const uint4 *from, size_t n)
+{
+    unsigned lane = LANES == 1 ? 0 : wsh_dev_thread() % LANES, left;
+
+    from += lane;
+    to += lane;
+#pragma unroll 1
+    for (; n >= U * LANES; n -= U * LANES, from += U * LANES, to += U * LANES) {
+        uint4 held[U];
+
+        wsh_ptx_now(from);
+        wsh_ptx_now(to);
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            held[u] = L::load(from + u * LANES);
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            to[u * LANES] = held[u];
+    }
+    left = (unsigned)n > lane ? (unsigned)n - lane : 0;
+    if (left) {
+        uint4 held[U];
+
+        wsh_ptx_now(from);
+        wsh_ptx_now(to);
 #pragma unroll
         for (unsigned u = 0; u < U; u++)
             held[u] = u * LANES < left ? L::load(from + u * LANES) : uint4();
@@ -263,6 +306,8 @@ static WSH_DEV void wsh_dev_copy_middle(char *to, const char *from, size_t units
         return;
     if (!shift && S == WSH_BLOCK && wsh_dev_threads() > WSH_COPY_FULL)
         wsh_dev_copy_aligned<lanes, WSH_COPY_FULL_DEPTH, L>(at, piece, units, warp, warps);
+    else if (!shift && S != WSH_BLOCK)
+        wsh_dev_copy_straight<lanes, depth, L>(at, piece, units);
     else if (!shift)
         wsh_dev_copy_aligned<lanes, depth, L>(at, piece, units, warp, warps);
     else if constexpr (S == WSH_THREAD)

@@ -6,7 +6,8 @@
  *    signal.cuh do short ones in line.
  * 2. GDA: a request that the kernel posts to a NIC itself (nic/gda.cuh). For puts and gets that are nonblocking and
  *    have no signal, counted puts among them, between memory that NICs access, when all that a fence has put before
- *    them is complete: a NIC keeps no order. Saves the proxy's time.
+ *    them is complete: a NIC keeps no order. Saves the proxy's time. Where the NIC's requests carry data, likewise p,
+ *    and blocking puts of up to WSH_GDA_INLINE_MAX bytes, from any memory.
  * 3. Zero-copy: a record for the proxy that has the address of the local memory (proxy/zero_copy.cuh), where the
  *    transports of the host access that. For lengths that take longer to copy: posting costs the same for any.
  * 4. Copied: a record for the proxy that has the payload (proxy/proxied.cuh). For all others.
@@ -77,6 +78,18 @@ template <int S, class P> WSH_DEV_CALL void wsh_dev_put_asked(P *parts, const st
     }
 }
 
+/*
+ * A payload out of its record, likewise. Lane 0 has acquired it, so it is loaded as memory of the caller's own: the
+ * copy from peers, which takes most registers, then has only callers that hold few.
+ */
+template <int S> static WSH_DEV void wsh_dev_take_asked(char *dest, const char *at, size_t len)
+{
+    if constexpr (S == WSH_BLOCK)
+        wsh_dev_copy_narrow<4, wsh_dev_from_global>(dest, at, len, wsh_dev_lane<S>(), wsh_dev_size<S>());
+    else
+        wsh_dev_copy<S, wsh_dev_from_global>(dest, at, len);
+}
+
 /* A get in parts: the proxy stores the payload of each, the lanes copy it. */
 template <int S, class P> WSH_DEV_CALL void wsh_dev_get_asked(P *parts)
 {
@@ -84,7 +97,7 @@ template <int S, class P> WSH_DEV_CALL void wsh_dev_get_asked(P *parts)
     for (; parts->off < parts->whole; parts->off += parts->len) {
         const char *at = (const char *)wsh_dev_parts_next<S>(parts, true);
 
-        wsh_dev_copy<S, wsh_dev_from_peer>(parts->dest + parts->off, at, parts->len);
+        wsh_dev_take_asked<S>(parts->dest + parts->off, at, parts->len);
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() == 0) {
             wsh_ptx_release();
@@ -133,6 +146,19 @@ template <int S> static WSH_DEV bool wsh_dev_put_gda(void *dest, const void *sou
             wsh_dev_zero_copy_put(dest, source, len, pe);
             done = true;
         }
+    }
+    return wsh_dev_any_lane<S>(done);
+}
+
+/* All lanes, behind a barrier: a short put whose request carries the data; false: it was not posted. */
+template <int S> WSH_DEV_CALL bool wsh_dev_put_inline(const struct wsh_dev_parts *parts)
+{
+    bool done = false;
+
+    if (wsh_dev_lane<S>() == 0) {
+        struct wsh_dev_gda_value value = {{parts->dest, parts->source, parts->whole, parts->pe, 0, false}, 0};
+
+        done = wsh_dev_gda_put_inline(&value);
     }
     return wsh_dev_any_lane<S>(done);
 }
@@ -191,6 +217,9 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
         struct wsh_dev_parts parts = {
             (char *)dest, (const char *)source, len, pe, 0, 1, with != nullptr, 0, 0, 0, WAITS};
 
+        wsh_ptx_again(&parts);
+        if (WAITS && !with && len <= WSH_GDA_INLINE_MAX && wsh_dev_has_gda() && wsh_dev_put_inline<S>(&parts))
+            return;
         if (with)
             with->at = 0;
         wsh_dev_put_parts<S, WAITS>(&parts, with);

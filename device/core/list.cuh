@@ -78,6 +78,7 @@ inline WSH_DEV_CALL uint64_t *wsh_dev_list_word(const char *what, const shmemx_p
 /* All threads, in the order of the list. */
 template <int S> WSH_DEV_CALL void wsh_dev_list_others(struct wsh_dev_list_rest *rest)
 {
+    WSH_DEV_SAVES(wsh_dev_list_others<S>);
 #pragma unroll 1
     for (; rest->puts != rest->end; rest->puts++) {
         const shmemx_put_t *put = rest->puts;
@@ -106,6 +107,7 @@ template <int S> WSH_DEV_CALL bool wsh_dev_list_records(const shmemx_put_t *puts
                  end = first + share < n ? first + share : n;
     bool others = false;
 
+    WSH_DEV_SAVES(wsh_dev_list_records<S>);
 #pragma unroll 1
     for (size_t i = first; i < end;) {
         uint32_t pieces, run = wsh_dev_list_run(puts + i, end - i, &pieces);
@@ -232,6 +234,7 @@ template <int S> WSH_DEV_CALL bool wsh_dev_list_gda(struct wsh_dev_list_rest *re
     const size_t n = (size_t)(rest->end - rest->puts);
     bool others = false;
 
+    WSH_DEV_SAVES(wsh_dev_list_gda<S>);
     if (!wsh_dev_any_lane<S>(wsh_dev_lane<S>() == 0 && wsh_dev_gda_is_open()))
         return false;
     if (wsh_dev_list_lanes<S>() > 1 && wsh_dev_lane<S>() < 32)
@@ -244,10 +247,7 @@ template <int S> WSH_DEV_CALL bool wsh_dev_list_gda(struct wsh_dev_list_rest *re
     return true;
 }
 
-/*
- * The barrier lets every lane's sources be read by all, and the list itself. It takes 92 registers: a kernel of
- * 1024 threads says __launch_bounds__(1024, 1).
- */
+/* The barrier lets every lane's sources be read by all, and the list itself. */
 template <int S> static WSH_DEV void wsh_dev_list(const char *what, const shmemx_put_t *puts, size_t n)
 {
     struct wsh_dev_list_rest rest = {what, puts, puts + n, false};

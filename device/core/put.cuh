@@ -140,6 +140,20 @@ template <class TO, class FROM> static WSH_DEV TO wsh_dev_as(FROM from)
     return to;
 }
 
+/* p to memory that this GPU does not reach: in a request to a NIC, or in a record. */
+inline WSH_DEV_CALL void wsh_dev_p_far(void *dest, uint64_t bits, uint32_t len, int pe)
+{
+    struct wsh_dev_gda_value value = {{dest, nullptr, len, pe, 0, false}, bits};
+
+    if (wsh_dev_has_gda() && wsh_dev_gda_put_inline(&value))
+        return;
+    wsh_ptx_again(&value);
+    wsh_dev_request_word(wsh_dev_request{wsh_dev_request_kind(WSH_RING_PUT_WORD, 0, false),
+                                         (uint64_t)value.transfer.sym, value.bits, 0, 0, (uint32_t)value.transfer.len,
+                                         value.transfer.pe},
+                         1, false);
+}
+
 /* p where it is not one store: an element of `len` bytes, whose bits are the low ones of `bits`. */
 inline WSH_DEV_CALL void wsh_dev_p_any(const char *what, void *dest, uint64_t bits, uint32_t len, int pe)
 {
@@ -148,9 +162,7 @@ inline WSH_DEV_CALL void wsh_dev_p_any(const char *what, void *dest, uint64_t bi
     wsh_dev_check_word(what, dest, len);
     to = wsh_dev_reach_or_request(what, dest, len, pe, false);
     if (!to)
-        wsh_dev_request_word(
-            wsh_dev_request{wsh_dev_request_kind(WSH_RING_PUT_WORD, 0, false), (uint64_t)dest, bits, 0, 0, len, pe}, 1,
-            false);
+        wsh_dev_p_far(dest, bits, len, pe);
     else if (len == 8)
         wsh_ptx_put((uint64_t *)to, bits);
     else if (len == 4)

@@ -6,8 +6,7 @@
 #ifndef WSH_DEVICE_REFUSE_CUH
 #define WSH_DEVICE_REFUSE_CUH
 
-#include "scope.cuh"
-#include "../view/view.cuh"
+#include "../failed/answer.cuh"
 
 /* What is refused, and for which argument: `what` is "routine: argument". */
 struct wsh_dev_fault {
@@ -74,8 +73,8 @@ inline WSH_DEV_CALL void wsh_dev_refuse(const char *what, uint32_t reason, int p
     wsh_ptx_trap();
 }
 
-/* Once in many polls. A record if it lasts too long. */
-inline WSH_DEV_CALL void wsh_dev_long_wait(struct wsh_dev_wait *wait)
+/* Once in many polls of a wait that no collective makes: a record if it lasts too long. */
+inline WSH_DEV_CALL void wsh_dev_report_wait(struct wsh_dev_wait *wait)
 {
     uint64_t now = wsh_ptx_nanoseconds();
     struct wsh_device_report *report = (struct wsh_device_report *)wsh_device_view.report;
@@ -85,6 +84,13 @@ inline WSH_DEV_CALL void wsh_dev_long_wait(struct wsh_dev_wait *wait)
     if (wsh_device_view.hang_ns && now - wait->since >= wsh_device_view.hang_ns && wsh_dev_record_lock(1))
         wsh_dev_record(&report->hang, wait->what,
                        wsh_dev_fault{WSH_DEVICE_LONG_WAIT, wait->cmp, (uint64_t)wait->word, wait->value});
+}
+
+/* The same of all others: after a while the place of members that have failed is taken, too. */
+inline WSH_DEV_CALL void wsh_dev_long_wait(struct wsh_dev_wait *wait)
+{
+    wsh_dev_report_wait(wait);
+    wsh_dev_answer(wait);
 }
 
 /* True under SHMEM_DEBUG=check: also check what a correct program need not pay for. */

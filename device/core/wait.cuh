@@ -92,28 +92,40 @@ static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *patience)
         wsh_dev_wait_turn(&patience->wait);
 }
 
+/* As below, out of line, when the wait has taken so many polls already. */
+template <class W> WSH_DEV_CALL W wsh_dev_poll_long(const struct wsh_dev_wait &asked)
+{
+    struct wsh_dev_wait wait = asked;
+    struct wsh_dev_patience patience = {wait, wsh_device_view.poll_mask};
+    const W *at = (const W *)wait.word;
+    W seen = 0;
+
+    do {
+        wsh_dev_wait_longer(&patience);
+        seen = wsh_dev_word_poll(at);
+    } while (!wsh_dev_satisfies(seen, wait.cmp, (W)wait.value));
+    wsh_ptx_acquire();
+    return seen;
+}
+
 /*
- * Polls until the word satisfies, and returns its value. What its writer released before is visible to this lane. One
- * loop, its address in a register: a second loop around it would cost its convergence once the word is there.
+ * Polls until the word satisfies, and returns its value. What its writer released before is visible to this lane. The
+ * acquire is in the loop, under the comparison's predicate: behind it, lanes would have to converge twice.
  */
 template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W *word, int cmp, W value)
 {
-    struct wsh_dev_wait wait = {what, word, (uint64_t)value, cmp, 0};
     const W *at = wsh_ptx_in_register(word);
-    unsigned left = wsh_device_view.poll_mask;
+    unsigned left = wsh_device_view.poll_mask + 1;
+    bool holds;
     W seen;
 
-    for (;;) {
+    do {
         seen = wsh_dev_word_poll(at);
-        if (wsh_dev_satisfies(seen, cmp, value))
-            break;
-        if (left--)
-            continue;
-        wsh_dev_wait_turn(&wait);
-        left = wsh_device_view.poll_mask;
-    }
-    wsh_ptx_acquire();
-    return seen;
+        holds = wsh_dev_satisfies(seen, cmp, value);
+        holds = wsh_ptx_acquire_if(holds);
+        left--;
+    } while (!holds && left);
+    return holds ? seen : wsh_dev_poll_long<W>(wsh_dev_wait{what, word, (uint64_t)value, cmp, 0});
 }
 
 /* Whether this lane polls: one thread, a warp, or the first warp of a block. */

@@ -20,9 +20,20 @@ static WSH_DEV struct wsh_gda *wsh_dev_gda()
     return (struct wsh_gda *)(wsh_device_view.ring_heads + sizeof(struct wsh_ring_heads));
 }
 
+static WSH_DEV uint32_t wsh_dev_gda_block()
+{
+    return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+}
+
 static WSH_DEV struct wsh_gda_queue *wsh_dev_gda_queue(struct wsh_gda *gda)
 {
-    return &gda->queue[(blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) & (gda->n_queues - 1)];
+    return &gda->queue[wsh_dev_gda_block() & (gda->n_queues - 1)];
+}
+
+/* Of those whose requests carry data. */
+static WSH_DEV struct wsh_gda_queue *wsh_dev_gda_value_queue(struct wsh_gda *gda)
+{
+    return &gda->queue[gda->n_queues + (wsh_dev_gda_block() & (gda->n_values - 1))];
 }
 
 /* The segment in which [addr, addr + len) has keys, or -1. */
@@ -134,6 +145,55 @@ static WSH_DEV bool wsh_dev_gda_request_of(const struct wsh_gda *gda, const stru
     return true;
 }
 
+/* A short put, not counted, whose request carries the data: `bits`, where transfer.local is NULL. */
+struct wsh_dev_gda_value {
+    struct wsh_dev_gda_transfer transfer;
+    uint64_t bits;
+};
+
+/* Its request, and the data in words. In memory, where they hold no registers of all that waits call. */
+struct wsh_dev_gda_carried {
+    struct wsh_gda_queue *queue;
+    struct wsh_dev_gda_request request;
+    uint64_t data[WSH_GDA_INLINE_MAX / 8];
+};
+
+/* The data of a put, from any memory. */
+static WSH_DEV void wsh_dev_gda_carry(const struct wsh_dev_gda_value *value, uint64_t *data)
+{
+    const unsigned char *from = (const unsigned char *)value->transfer.local;
+
+    data[0] = value->bits;
+#pragma unroll 1
+    for (uint32_t i = 1; i < WSH_GDA_INLINE_MAX / 8; i++)
+        data[i] = 0;
+#pragma unroll 1
+    for (uint32_t i = 0; from && i < (uint32_t)value->transfer.len; i++)
+        data[i / 8] |= (uint64_t)from[i] << i % 8 * 8;
+}
+
+/* The request; false: the NICs do not take it. */
+inline WSH_DEV_CALL bool wsh_dev_gda_carried_of(const struct wsh_dev_gda_value *value,
+                                                struct wsh_dev_gda_carried *carried)
+{
+    struct wsh_gda *gda = wsh_dev_gda();
+    const struct wsh_dev_gda_transfer &transfer = value->transfer;
+    const int there = wsh_dev_gda_seg(gda, (uint64_t)transfer.sym, transfer.len);
+    struct wsh_gda_queue *queue = carried->queue = wsh_dev_gda_value_queue(gda);
+    struct wsh_dev_gda_pair pair = {};
+
+    if (there < 0)
+        return false;
+    pair.there = gda->local[there].base;
+    pair.peers = (const struct wsh_gda_peer *)queue->peers;
+    pair.seg = (uint32_t)there;
+    if (!wsh_dev_gda_takes(pair, transfer))
+        return false;
+    wsh_dev_gda_make(pair, transfer, &carried->request);
+    wsh_dev_gda_carry(value, carried->data);
+    return true;
+}
+
 inline WSH_DEV_CALL uint32_t wsh_dev_gda_fences_end_here()
 {
     return wsh_dev_gda_fences_end(wsh_dev_gda(), wsh_dev_rings_here(0));
@@ -196,6 +256,59 @@ template <bool ALONE> static WSH_DEV bool wsh_dev_gda_do(struct wsh_dev_gda_tran
         wsh_dev_gda_post_alone(queue, request);
     else
         wsh_dev_gda_post(queue, wsh_ptx_active(), request);
+    return true;
+}
+
+/* Of lanes that are here together: those that share a run with this one, of at most `batch`. */
+static WSH_DEV uint32_t wsh_dev_gda_run_of(uint32_t lanes, uint32_t batch)
+{
+    uint32_t rest = lanes;
+
+    for (;;) {
+#pragma unroll 1
+        for (uint32_t i = 0; i < batch; i++)
+            rest &= rest - 1;
+        if ((lanes & ~rest) >> wsh_ptx_lane() & 1)
+            return lanes & ~rest;
+        lanes = rest;
+    }
+}
+
+/* Lanes that call it together. What a request is made of is read when it has a number, so that no wait holds it. */
+inline WSH_DEV_CALL void wsh_dev_gda_post_carried(const struct wsh_dev_gda_carried *carried)
+{
+    struct wsh_gda_queue *queue = carried->queue;
+    const uint32_t lanes = wsh_dev_gda_run_of(wsh_ptx_active(), wsh_dev_gda_max_batch(queue)),
+                   rank = (uint32_t)__popc(lanes & ((1u << wsh_ptx_lane()) - 1));
+    struct wsh_dev_gda_entry entry;
+    struct wsh_dev_gda_run run = {};
+
+    if (rank == 0)
+        run = wsh_dev_gda_reserve(queue, (uint32_t)__popc(lanes));
+    run.first = wsh_ptx_party_from(lanes, run.first, (uint32_t)__ffs((int)lanes) - 1);
+    entry = wsh_dev_gda_entry_of(wsh_dev_gda_ring_of(queue), run.first + rank, carried->request);
+    entry.w0 ^= (uint64_t)1 << WSH_GDA_PIECES_AT; /* bytes in place of a piece */
+    entry.w0 |= WSH_GDA_INLINE | (uint64_t)carried->request.len << WSH_GDA_PIECES_AT;
+    entry.w6 = carried->data[0];
+    entry.w7 = carried->data[1];
+    wsh_dev_gda_store(entry, carried->data + 2);
+    wsh_ptx_party_sync(lanes);
+    if (rank == 0)
+        wsh_dev_gda_ring(queue, run, (uint32_t)__popc(lanes));
+}
+
+/*
+ * Lanes that call it together, each with a put of at most WSH_GDA_INLINE_MAX bytes; they may overwrite the source at
+ * once. False: nothing was done.
+ */
+inline WSH_DEV_CALL bool wsh_dev_gda_put_inline(const struct wsh_dev_gda_value *value)
+{
+    struct wsh_dev_gda_carried carried;
+
+    if (!wsh_dev_gda()->n_values || value->transfer.len - 1 >= WSH_GDA_INLINE_MAX || !wsh_dev_gda_is_open() ||
+        !wsh_dev_gda_carried_of(value, &carried))
+        return false;
+    wsh_dev_gda_post_carried(&carried);
     return true;
 }
 

@@ -4,6 +4,9 @@
  * the layout of a work request. Read by C, C++ and CUDA.
  *
  * A queue belongs to one NIC of the PE; a block uses one queue, block number modulo n_queues, which is a power of two.
+ * Behind those n_queues are n_values (a power of two, or 0) whose requests are wide and may carry the data of a short
+ * write themselves, for p and short puts: the NIC reads no source, and the sender's memory is free at once. Requests
+ * that carry none stay short, so that they do not cost twice the stores.
  * Requests of a queue have the numbers 0, 1, 2 … for ever; request i lies in entry i modulo `entries`, and its phase
  * bit is the lowest bit of i / entries.
  *
@@ -38,6 +41,8 @@
 #include "../proxy/ring.h"
 
 #define WSH_GDA_QUEUES_MAX 32
+#define WSH_GDA_VALUES_MAX 8
+#define WSH_GDA_ALL_MAX (WSH_GDA_QUEUES_MAX + WSH_GDA_VALUES_MAX)
 #define WSH_GDA_RAILS_MAX 4
 #define WSH_GDA_SEGS 3 /* those of WSH_DEVICE_SEGS: static data, host heap, device heap */
 
@@ -45,8 +50,9 @@
 #define WSH_GDA_WORDS 8u
 #define WSH_GDA_READ 1u
 #define WSH_GDA_WRITE 2u
-/* Word 0: number's low bits (16), operation (8), control (8), queue pair (16), pieces (16). */
+/* Word 0: number's low bits (16), operation (8), control (8), queue pair (16), pieces or bytes of inline data (16). */
 #define WSH_GDA_OPERATION_AT 16
+#define WSH_GDA_INLINE ((uint64_t)1 << 21)
 #define WSH_GDA_META ((uint64_t)1 << 23)
 #define WSH_GDA_PHASE_AT 24
 #define WSH_GDA_FIRST ((uint64_t)1 << 26)
@@ -56,8 +62,12 @@
 #define WSH_GDA_PIECES_AT 48
 /* Word 1: immediate (32), address handle (16). Word 2: qkey (32). Word 3: the number from bit 16 on, above 16 bits. */
 #define WSH_GDA_AH_AT 32
-/* Words 4, 5: remote length (32) and key above it, address; 6, 7: the same of the one local piece (key: 24 bits). */
+/*
+ * Words 4, 5: remote length (32) and key above it, address; 6, 7: the same of the one local piece (key: 24 bits). Or
+ * inline data from word 6 to the end of a wide request.
+ */
 #define WSH_GDA_KEY_AT 32
+#define WSH_GDA_INLINE_MAX 80u
 #define WSH_GDA_LENGTH_MAX ((uint64_t)1 << 30)
 /*
  * The number that a request carries and its completion brings back: of the request (40 bits), and of the PE above, for
@@ -112,13 +122,14 @@ struct wsh_gda_local {
 /* In device memory, directly behind struct wsh_ring_heads where WSH_DEVICE_GDA is in the view's flags. */
 struct wsh_gda {
     WSH_RING_ALIGN(128) uint32_t n_queues, n_rails;
+    uint32_t n_values, n_all; /* queues behind those for requests with inline data; all of them */
     uint32_t n_counters;      /* counters that the targets' NICs add to */
     uint64_t counter_targets; /* their queue pairs: struct wsh_gda_target[n_counters][n_rails][n_pes] */
     struct wsh_gda_local local[WSH_GDA_SEGS];
     WSH_RING_ALIGN(128) uint64_t fences, fences_over, fences_asked;
     uint64_t ring_fenced[WSH_RINGS_MAX];
     uint64_t ring_done[WSH_RINGS_MAX]; /* as last seen */
-    struct wsh_gda_queue queue[WSH_GDA_QUEUES_MAX];
+    struct wsh_gda_queue queue[WSH_GDA_ALL_MAX];
 };
 
 #endif

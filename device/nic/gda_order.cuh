@@ -11,7 +11,7 @@
 /* Notes what has been posted and may not be complete; whether there is some. All calls have rung before this one. */
 static WSH_DEV bool wsh_dev_gda_note(struct wsh_gda *gda)
 {
-    const uint32_t n = gda->n_queues;
+    const uint32_t n = gda->n_all;
     bool open = false;
 
 #pragma unroll 4
@@ -78,7 +78,7 @@ static WSH_DEV bool wsh_dev_gda_has_come(const uint64_t *word, uint64_t *known, 
 static WSH_DEV bool wsh_dev_gda_queues_have(struct wsh_gda *gda)
 {
 #pragma unroll 1
-    for (uint32_t q = 0; q < gda->n_queues; q++)
+    for (uint32_t q = 0; q < gda->n_all; q++)
         if (!wsh_dev_gda_has_come(&wsh_dev_gda_marks(&gda->queue[q])->mark, &gda->queue[q].mark,
                                   wsh_ptx_poll(&gda->queue[q].fenced)))
             return false;
@@ -128,10 +128,10 @@ static WSH_DEV bool wsh_dev_gda_is_to_request(struct wsh_gda *gda)
     return asked < fences && wsh_ptx_compare_swap(&gda->fences_asked, asked, fences) == asked;
 }
 
-/* Looks at all queues that are not at their part of `ends` yet: the number of one that is not, or n_queues. */
+/* Looks at all queues that are not at their part of `ends` yet: the number of one that is not, or n_all. */
 inline WSH_DEV_CALL uint32_t wsh_dev_gda_left(struct wsh_gda *gda, uint64_t *ends)
 {
-    const uint32_t n = gda->n_queues;
+    const uint32_t n = gda->n_all;
     uint32_t left = n;
 
 #pragma unroll 4
@@ -152,8 +152,8 @@ inline WSH_DEV_CALL uint32_t wsh_dev_gda_left(struct wsh_gda *gda, uint64_t *end
  */
 inline WSH_DEV_CALL void wsh_dev_gda_quiet(struct wsh_gda *gda)
 {
-    uint64_t ends[WSH_GDA_QUEUES_MAX];
-    const uint32_t n = gda->n_queues;
+    uint64_t ends[WSH_GDA_ALL_MAX];
+    const uint32_t n = gda->n_all;
     bool some = false;
     uint32_t q;
 

@@ -79,8 +79,8 @@ static WSH_DEV void wsh_dev_gda_store_pair(uint64_t *to, uint64_t first, uint64_
     wsh_ptx_nic_put(to + 1, second);
 }
 
-/* Where it belongs, which is free. */
-static WSH_DEV void wsh_dev_gda_store(const struct wsh_dev_gda_entry &entry)
+/* Where it belongs, which is free. `rest`: inline data behind word 7, the other words of a wide entry; NULL: zeros. */
+static WSH_DEV void wsh_dev_gda_store(const struct wsh_dev_gda_entry &entry, const uint64_t *rest = nullptr)
 {
     if (entry.ordinary) {
         wsh_ptx_nic_put_pair(entry.to, entry.w0, entry.w1);
@@ -95,7 +95,10 @@ static WSH_DEV void wsh_dev_gda_store(const struct wsh_dev_gda_entry &entry)
     }
 #pragma unroll 1
     for (uint32_t i = WSH_GDA_WORDS; i < entry.n_words; i += 2)
-        wsh_dev_gda_store_pair(entry.to + i, 0, 0);
+        if (rest)
+            wsh_dev_gda_store_pair(entry.to + i, rest[i - WSH_GDA_WORDS], rest[i + 1 - WSH_GDA_WORDS]);
+        else
+            wsh_dev_gda_store_pair(entry.to + i, 0, 0);
 }
 
 /* How far a queue has come, as was last known. */

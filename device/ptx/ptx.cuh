@@ -27,6 +27,17 @@
 #else
 #define WSH_DEV_CALL __device__ __noinline__
 #endif
+/*
+ * At the begin of a WSH_DEV_CALL body FUNCTION that is far from what has to be fast: it and all that only it calls save
+ * the registers that they use, as with -rdc=true. In a unit compiled as a whole what callers hold adds up otherwise, to
+ * more than the 64 that 1024 threads have. To take the address of a function is what makes ptxas do so; the move itself
+ * goes. Callers hold little across it (docs/design/gpu-facts.md).
+ */
+#if defined(__CUDACC_RDC__) || defined(WSH_DEVICE_LTO) || defined(WSH_DEVICE_FREESTANDING_CUH)
+#define WSH_DEV_SAVES(...) (void)0
+#else
+#define WSH_DEV_SAVES(...) asm volatile("" ::"l"(__VA_ARGS__))
+#endif
 
 /*
  * Orders this lane's earlier stores, and those it has seen through a barrier, before its later ones, for everybody. The
@@ -67,6 +78,24 @@ static WSH_DEV void wsh_ptx_acquire()
 #endif
 }
 
+/* The same where `holds`, without a branch. Returns it: so one predicate serves the fence and what the caller asks. */
+static WSH_DEV bool wsh_ptx_acquire_if(bool holds)
+{
+#if __CUDA_ARCH__ >= 900
+    uint32_t held;
+
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p fence.acquire.sys; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(held)
+                 : "r"((uint32_t)holds)
+                 : "memory");
+    return held;
+#else
+    if (holds)
+        wsh_ptx_acquire();
+    return holds;
+#endif
+}
+
 /* Sequentially consistent: of two that store, fence and load what the other stored, one sees it. */
 static WSH_DEV void wsh_ptx_fence_sc()
 {
@@ -77,6 +106,12 @@ static WSH_DEV void wsh_ptx_fence_sc()
 static WSH_DEV void wsh_ptx_now(uint64_t &value)
 {
     asm("" : "+l"(value));
+}
+
+/* The same of an address: accesses beside it are this register and an offset, not sums of their own. */
+template <class T> static WSH_DEV void wsh_ptx_now(T *&at)
+{
+    asm("" : "+l"(at));
 }
 
 /*

@@ -19,12 +19,21 @@
 #include "../coll/wide.cuh"
 #endif
 
+/* Whether a launch is to have an effect (api/launch.cuh). Where kernels.cu makes kernels of the bodies, it asks. */
+#ifdef WSH_STREAM_KERNEL
+#define WSH_STREAM_EFFECT true
+#else
+#define WSH_STREAM_EFFECT (gridDim.y < WSH_LAUNCH_FIRST_ROWS)
+#endif
+
 /* A kernel is of both passes; what it does is the device's. */
 #ifdef __CUDA_ARCH__
-#define WSH_KERNEL(...)          \
-    {                            \
-        wsh_ptx_stream_before(); \
-        __VA_ARGS__              \
+#define WSH_KERNEL(...)              \
+    {                                \
+        if (WSH_STREAM_EFFECT) {     \
+            wsh_ptx_stream_before(); \
+            __VA_ARGS__              \
+        }                            \
     }
 #else
 #define WSH_KERNEL(...) \

@@ -9,7 +9,7 @@
 
 #include "../coll/choice.h"
 #include "../coll/vector/vector.h"
-#include "../view/launch.h"
+#include "../api/launch.cuh"
 #include "../api/shell.cuh"
 #include "../view/view.h"
 
@@ -61,11 +61,31 @@ static inline unsigned wsh_stream_blocks(size_t len)
 
 #ifdef WSH_STREAM_IMAGE /* of the library that has its kernels compiled beforehand: nvshmem/ */
 #include WSH_STREAM_IMAGE
+#define WSH_STREAM(...) wsh_stream_##__VA_ARGS__
 #else
 
 #include "kernels.cuh"
 
 template <class... PARAMS> using wsh_stream_kernel = void (*)(PARAMS...);
+
+/* Whether the arguments of its first launch do for a kernel (api/launch.cuh). */
+template <class... PARAMS> constexpr bool wsh_stream_starts_early(wsh_stream_kernel<PARAMS...>)
+{
+    return sizeof...(PARAMS) <= WSH_LAUNCH_EARLY_ARGS && (true && ... && (sizeof(PARAMS) <= WSH_LAUNCH_EARLY_BYTES));
+}
+
+/* A kernel that this unit launches, and once without effect when the device state comes. */
+template <class F, F KERNEL> struct wsh_stream_known {
+    static_assert(wsh_stream_starts_early(F()), "a kernel's arguments are too many or too long");
+    static wsh_launch_early entry;
+
+    static F kernel()
+    {
+        return entry.kernel ? KERNEL : nullptr;
+    }
+};
+template <class F, F KERNEL> wsh_launch_early wsh_stream_known<F, KERNEL>::entry{(const void *)KERNEL};
+#define WSH_STREAM(...) wsh_stream_known<decltype(&wsh_stream_##__VA_ARGS__), &wsh_stream_##__VA_ARGS__>::kernel()
 
 /* The number by which a kernel knows an operation on numbers of type T. */
 template <class T> static inline int wsh_stream_op(int op)
@@ -115,7 +135,7 @@ template <class T> static inline T wsh_stream_fetch(const T *source, int pe, cud
 
     if (cudaStreamSynchronize(stream) || cudaMallocAsync(&at, sizeof value, stream))
         return value;
-    if (!wsh_stream_launch(stream, 1, 1, wsh_stream_g<T>, (T *)at, source, pe))
+    if (!wsh_stream_launch(stream, 1, 1, WSH_STREAM(g<T>), (T *)at, source, pe))
         cudaMemcpyAsync(&value, at, sizeof value, cudaMemcpyDeviceToHost, stream);
     cudaFreeAsync(at, stream);
     cudaStreamSynchronize(stream);

@@ -51,9 +51,13 @@ static __attribute__((used)) void (*const wsh_device_unit_marked)() = wsh_device
 #endif
 
 #ifndef WSH_LIBRARY_SCOPE
-/* Here and not in the library: only the CUDA runtime that the module is linked with knows the symbol. */
+/* Here and not in the library: only the CUDA runtime that the module is linked with knows the symbol, and kernels. */
 static int wsh_device_fill(const struct wsh_device *state)
 {
+#ifdef __CUDACC__
+    if (state->n_pes)
+        wsh_launch_early_all();
+#endif
     return (int)cudaMemcpyToSymbol(wsh_device_view, state, sizeof *state);
 }
 

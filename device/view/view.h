@@ -26,13 +26,14 @@
 #endif
 
 /* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 17
+#define WSH_DEVICE_ABI 18
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
     (1u << 0) /* SHMEM_DEBUG=check: also check what costs time (alignment, NULL, local words) */
 #define WSH_DEVICE_GDA (1u << 1)        /* kernels post to NICs: struct wsh_gda (gda.h) */
 #define WSH_DEVICE_NICS_COUNT (1u << 2) /* NICs of this PE add to counters: struct wsh_device_nic_counter */
+#define WSH_DEVICE_SURVIVES (1u << 3) /* SHMEM_ON_PE_FAILURE=continue: struct wsh_device_failures has news */
 
 /*
  * Whether the module is for jobs of one host alone: what reaches other hosts is deep, and short collectives on one host
@@ -229,6 +230,15 @@ struct wsh_device_record {
 };
 
 /*
+ * PEs that have failed while the others go on. The watch thread writes `at`, one byte a PE, and then `generation`
+ * (release), which grows with each failure.
+ */
+struct wsh_device_failures {
+    uint64_t generation;
+    uint64_t at; /* address of uint8_t[n_pes], pinned: 1 has failed */
+};
+
+/*
  * `error`: a call was refused. The kernel traps after writing it: no routine returns with its operation left out. The
  * host looks at it in every wait, at finalize and at exit, and the watch thread (runtime/gpu/cuda_watch.h) looks
  * meanwhile; who sees it ends the job with the line of runtime/gpu/view/error_texts.h.
@@ -236,6 +246,7 @@ struct wsh_device_record {
  */
 struct wsh_device_report {
     struct wsh_device_record error, hang;
+    struct wsh_device_failures failures;
 };
 
 /* Locks among the lanes of this GPU. In device memory, zeroed at attach. */

@@ -36,51 +36,56 @@ static WSH_DEV bool wsh_dev_vector_stores(const struct wsh_dev_group &group, con
     return wsh_dev_any_lane<S>(is);
 }
 
-/* All lanes: waits for the places of the blocks that this member stores. One warp polls; then all have them. */
-template <int S>
-static WSH_DEV void wsh_dev_vector_await_places(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
-                                                unsigned parts)
-{
-#pragma unroll 1
-    for (int to = (int)wsh_dev_signaller<S>(); wsh_dev_is_poller<S>() && to < group.n_pes;
-         to += (int)wsh_dev_signallers<S>()) {
-        const struct wsh_ptx_pair *line = wsh_dev_ll_from(group, group.area, to) + 1;
-
-        if (to != group.my_pe && wsh_dev_vector_stored<S>(group, v, to, parts))
-            wsh_dev_ll_line_take(group, line, wsh_ptx_get(line));
-    }
-    wsh_dev_sync<S>();
-}
-
 /* Rounded up so that blocks of a kernel begin at whole units of it. */
 static WSH_DEV size_t wsh_dev_vector_padded(size_t len)
 {
     return (len + WSH_SHARE_UNIT - 1) / WSH_SHARE_UNIT * WSH_SHARE_UNIT;
 }
 
-/* All lanes: bytes of the block for `to`, from `at` on, to the place it has been given, if any. */
+/* All lanes: bytes of the block for `to`, from `at` on, to the place it is given, for which they wait, if any. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_vector_store(const struct wsh_dev_group &group, const struct wsh_dev_vector &v, size_t at,
                                        size_t len, int to)
 {
-    uint64_t place = v.dest_offsets[to] * v.width;
+    const struct wsh_ptx_pair *line = wsh_dev_ll_from(group, group.area, to) + 1;
+    uint64_t place;
 
-    if (to != group.my_pe)
-        place = wsh_dev_ll_line_data(wsh_ptx_get(wsh_dev_ll_from(group, group.area, to) + 1));
+    if (to == group.my_pe)
+        place = v.dest_offsets[to] * v.width;
+    else
+        place = wsh_dev_ll_line_take(group, line, wsh_ptx_get(line));
     if (place != WSH_VECTOR_REFUSED)
         wsh_dev_store_at<S>(group, v.dest + place + at, wsh_dev_vector_block(v, to) + at, len, to);
 }
 
-/* All lanes of a part: their share of the bytes of all blocks that are stored; `keeps`: of this member's own too. */
+/* All lanes of a part: their share of this member's own block, if that is stored. */
+template <int S>
+static WSH_DEV void wsh_dev_vector_store_own(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
+                                             struct wsh_dev_vector_part of)
+{
+    struct wsh_dev_range own = {0, wsh_dev_vector_stored<S>(group, v, group.my_pe, of.parts)};
+
+    if (!own.end)
+        return;
+    own = wsh_dev_part(own, WSH_SHARE_UNIT, of.part, of.parts);
+    if (own.begin < own.end)
+        wsh_dev_vector_store<S>(group, v, own.begin, own.end - own.begin, group.my_pe);
+}
+
+/*
+ * All lanes of a part: their share of the bytes of all blocks that are stored; `keeps`: of this member's own too, which
+ * comes first, while places are on their way.
+ */
 template <int S>
 WSH_DEV_CALL void wsh_dev_vector_push(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
                                       struct wsh_dev_vector_part of, bool keeps)
 {
-    unsigned n = (unsigned)group.n_pes - (keeps ? 0 : 1); /* this member comes last */
+    unsigned n = (unsigned)group.n_pes - 1;
     struct wsh_dev_range mine = {0, 0};
     size_t at = 0;
 
-    wsh_dev_vector_await_places<S>(group, v, of.parts);
+    if (keeps)
+        wsh_dev_vector_store_own<S>(group, v, of);
 #pragma unroll 1
     for (unsigned i = 0; i < n; i++)
         mine.end += wsh_dev_vector_padded(wsh_dev_vector_stored<S>(group, v, wsh_dev_after_me(group, i), of.parts));
@@ -97,26 +102,23 @@ WSH_DEV_CALL void wsh_dev_vector_push(const struct wsh_dev_group &group, const s
     }
 }
 
-/* All lanes of a part: blocks of any length. True: dest is too small. */
+/* All lanes of a part: blocks of any length; `first`: a lane's first member. True: dest is too small. */
 template <int S>
-WSH_DEV_CALL bool wsh_dev_vector_move(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
-                                      struct wsh_dev_vector_part of, bool stores)
+static WSH_DEV bool wsh_dev_vector_move(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
+                                        struct wsh_dev_vector_part of, struct wsh_dev_vector_lanes mine,
+                                        struct wsh_dev_vector_pair first, bool stores)
 {
-    struct wsh_dev_vector_lanes mine = wsh_dev_vector_share<S>(group, of);
-    struct wsh_dev_vector_pair first = {0, 0, 0, 0};
-    bool has = mine.first + 1 < (unsigned)group.n_pes, refuses = false;
+    bool refuses = false;
 
-    if (has)
-        first = wsh_dev_vector_pair_of(v, wsh_dev_after_me(group, mine.first));
     wsh_dev_vector_send<S, true>(group, v, mine, first, of.parts);
     if (v.need) {
-        refuses = wsh_dev_vector_find<S>(group, v, of.part == 0);
-        if (has)
+        refuses = wsh_dev_vector_find<S>(wsh_dev_group(group), wsh_dev_vector(v), of.part == 0);
+        if (mine.first + 1 < (unsigned)group.n_pes)
             first = wsh_dev_vector_pair_of(v, wsh_dev_after_me(group, mine.first));
     }
     wsh_dev_vector_keep<S>(group, v, of, !refuses && !wsh_dev_vector_stored<S>(group, v, group.my_pe, of.parts));
     if (stores)
-        wsh_dev_vector_push<S>(group, v, of, !refuses);
+        wsh_dev_vector_push<S>(wsh_dev_group(group), wsh_dev_vector(v), of, !refuses);
     if (!refuses)
         wsh_dev_vector_receive<S, true>(group, v, mine, first);
     return refuses;
@@ -134,6 +136,17 @@ static WSH_DEV void wsh_dev_vector_signal(const struct wsh_dev_group &group, con
         if (wsh_dev_vector_stored<S>(group, v, to, parts))
             wsh_ptx_put(wsh_dev_word_from(group, wsh_dev_member_area(group, to), group.my_pe), wsh_dev_done(group));
     }
+}
+
+/* Whether a member stores its block for this one, as its first line says where that depends on its lanes. */
+template <int S>
+static WSH_DEV bool wsh_dev_vector_is_stored(const struct wsh_dev_group &group, int from, size_t len)
+{
+    const struct wsh_ptx_pair *line = wsh_dev_ll_from(group, group.area, from);
+
+    return len > wsh_dev_vector_room<S>(group) &&
+           (!wsh_dev_vector_may(group, len) ||
+            (wsh_dev_ll_line_take(group, line, wsh_ptx_get(line)) & WSH_VECTOR_STORED) != 0);
 }
 
 /* The same lanes: awaits the flags of those who store a block for this member, and acquires. */
@@ -180,9 +193,13 @@ WSH_DEV_CALL void wsh_dev_vector_finish(const struct wsh_dev_group &group, const
 template <int S>
 WSH_DEV_CALL bool wsh_dev_vector_exchange_any(const struct wsh_dev_group &group, const struct wsh_dev_vector &v)
 {
-    bool stores = wsh_dev_vector_stores<S>(group, v, 1);
-    bool refuses = wsh_dev_vector_move<S>(group, v, wsh_dev_vector_part{0, 1}, stores);
+    struct wsh_dev_vector_lanes mine = wsh_dev_vector_share<S>(group, wsh_dev_vector_part{0, 1});
+    struct wsh_dev_vector_pair first = {0, 0, 0, 0};
+    bool stores = wsh_dev_vector_stores<S>(group, v, 1), refuses;
 
+    if (mine.first + 1 < (unsigned)group.n_pes)
+        first = wsh_dev_vector_pair_of(v, wsh_dev_after_me(group, mine.first));
+    refuses = wsh_dev_vector_move<S>(group, v, wsh_dev_vector_part{0, 1}, mine, first, stores);
     wsh_dev_sync<S>();
     wsh_dev_vector_finish<S>(group, v, 1, stores, false);
     return refuses;
@@ -193,72 +210,87 @@ template <int S>
 static WSH_DEV bool wsh_dev_vector_begin(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
                                          const struct wsh_dev_vector_lanes &mine, struct wsh_dev_vector_pair *first)
 {
-    size_t room = wsh_dev_vector_room<S>(group);
-    bool is_long = false;
+    unsigned n = (unsigned)group.n_pes, lane = wsh_dev_lane<S>();
+    size_t room = wsh_dev_vector_room<S>(group), given = v.counts[lane < n ? lane : 0], taken = 0;
+    bool is_long;
 
-    if (!v.need && mine.first + 1 < (unsigned)group.n_pes)
-        *first = wsh_dev_vector_pair_of(v, wsh_dev_after_me(group, mine.first));
+    if (!v.need) {
+        taken = v.dest_counts[lane < n ? lane : 0];
+        *first = wsh_dev_vector_pair_of(v, mine.first + 1 < n ? wsh_dev_after_me(group, mine.first) : 0);
+    }
+    is_long = given * v.width > room || taken * v.width > room;
 #pragma unroll 1
-    for (unsigned i = wsh_dev_lane<S>(); i < (unsigned)group.n_pes; i += wsh_dev_size<S>())
+    for (unsigned i = lane + wsh_dev_size<S>(); i < n; i += wsh_dev_size<S>())
         is_long |= wsh_dev_vector_given(v, (int)i) > room || (!v.need && wsh_dev_vector_taken(v, (int)i) > room);
     return wsh_dev_any_lane<S>(is_long);
 }
 
-/* By one scope, which has begun the call in the epoch after the stored one: enters that, and moves all. */
-template <int S>
-static WSH_DEV bool wsh_dev_vector_exchange(struct wsh_dev_group group, const struct wsh_dev_vector &v,
-                                            const struct wsh_dev_vector_lanes &mine,
-                                            const struct wsh_dev_vector_pair &first, bool is_long)
+/* A call that has begun in the epoch after the stored one enters it. */
+template <int S> static WSH_DEV void wsh_dev_vector_enter(struct wsh_dev_group *group)
 {
-    group.epoch--;
-    wsh_dev_epoch_step<S>(&group);
-    wsh_dev_epoch_count<S>(group);
-    if (is_long || v.need)
-        return wsh_dev_vector_exchange_any<S>(wsh_dev_group(group), wsh_dev_vector(v)); /* copies: not held here */
+    group->epoch--;
+    wsh_dev_epoch_step<S>(group);
+    wsh_dev_epoch_count<S>(*group);
+}
+
+/* By one scope, where all blocks are short and both sides know them. */
+template <int S>
+static WSH_DEV void wsh_dev_vector_exchange_short(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
+                                                  const struct wsh_dev_vector_lanes &mine,
+                                                  const struct wsh_dev_vector_pair &first)
+{
     wsh_dev_vector_send<S, false>(group, v, mine, first, 1);
     wsh_dev_vector_keep<S>(group, v, wsh_dev_vector_part{0, 1}, true);
     wsh_dev_vector_receive<S, false>(group, v, mine, first);
     wsh_dev_sync<S>();
-    return false;
 }
 
-/* 0, or 1 where dest is too small here. The barriers are those of wsh_dev_group_enter. */
+/*
+ * 0, or 1 where dest is too small here. The barriers are those of wsh_dev_group_enter. `v` stays in the caller's
+ * memory: it would take 20 registers across all waits.
+ */
 template <int S>
-WSH_DEV_CALL int wsh_dev_alltoallv(const char *what, shmem_team_t team, const struct wsh_dev_vector &given)
+WSH_DEV_CALL int wsh_dev_alltoallv(const char *what, shmem_team_t team, const struct wsh_dev_vector &v)
 {
-    const struct wsh_dev_vector v = given;
     struct wsh_dev_vector_pair first = {0, 0, 0, 0};
     struct wsh_dev_vector_lanes mine;
     struct wsh_dev_group group;
     bool is_long;
 
     if (wsh_dev_spans_hosts(what, team))
-        return wsh_dev_vector_hosts<S>(what, team, wsh_dev_vector(v));
+        return wsh_dev_vector_hosts<S>(what, team, v);
     group = wsh_dev_group_of(what, team);
     mine = wsh_dev_vector_share<S>(group, wsh_dev_vector_part{0, 1});
     wsh_dev_sync<S>();
     group.epoch = wsh_dev_epoch(group) + 1;
     is_long = wsh_dev_vector_begin<S>(group, v, mine, &first);
-    return wsh_dev_vector_exchange<S>(group, v, mine, first, is_long);
+    wsh_dev_vector_enter<S>(&group);
+    if (is_long || v.need)
+        return wsh_dev_vector_exchange_any<S>(wsh_dev_group(group), v);
+    wsh_dev_vector_exchange_short<S>(group, v, mine, first);
+    return 0;
+}
+
+/* By all blocks of a kernel, each its share of all bytes; the last one to end sets the flags. */
+template <int S>
+static WSH_DEV void wsh_dev_vector_wide(const struct wsh_dev_group &group, const struct wsh_dev_vector &v)
+{
+    struct wsh_dev_vector_part of = {blockIdx.x, wsh_dev_openers()};
+    struct wsh_dev_vector_lanes mine = wsh_dev_vector_share<S>(group, of);
+    bool has = mine.first + 1 < (unsigned)group.n_pes, stores;
+    struct wsh_dev_vector_pair first = wsh_dev_vector_pair_of(v, has ? wsh_dev_after_me(group, mine.first) : 0);
+
+    stores = wsh_dev_vector_stores<S>(group, v, of.parts);
+    if (of.part < of.parts)
+        wsh_dev_vector_move<S>(group, v, of, mine, first, stores);
+    if (wsh_dev_last_block<S>(group, stores))
+        wsh_dev_vector_finish<S>(wsh_dev_group(group), wsh_dev_vector(v), of.parts, stores, true);
 }
 
 /*
- * By all blocks of a kernel, each its share of all bytes; the last one to end sets the flags. In the epoch of a sweep,
- * that one does all.
+ * The first block alone moves what is short; the others know that, and end. In the epoch of a sweep the last one to end
+ * does all. `v` is where the caller has it, which may be the kernel's own arguments: calls get a copy.
  */
-template <int S>
-WSH_DEV_CALL void wsh_dev_vector_wide(const struct wsh_dev_group &group, const struct wsh_dev_vector &v)
-{
-    unsigned parts = wsh_dev_openers();
-    bool stores = wsh_dev_vector_stores<S>(group, v, parts);
-
-    if (blockIdx.x < parts)
-        wsh_dev_vector_move<S>(group, v, wsh_dev_vector_part{blockIdx.x, parts}, stores);
-    if (wsh_dev_last_block<S>(group, stores))
-        wsh_dev_vector_finish<S>(group, v, parts, stores, true);
-}
-
-/* The first block alone moves what is short; the others know that, and end. `v` is where the caller has it: no copy. */
 template <int S>
 static WSH_DEV void wsh_dev_alltoallv_kernel(const char *what, shmem_team_t team, const struct wsh_dev_vector &v)
 {
@@ -275,18 +307,23 @@ static WSH_DEV void wsh_dev_alltoallv_kernel(const char *what, shmem_team_t team
     group = wsh_dev_wide_group(what, team);
     mine = wsh_dev_vector_share<S>(group, wsh_dev_vector_part{0, 1});
     is_long = wsh_dev_vector_begin<S>(group, v, mine, &first);
-    if (is_long && ((uint32_t)group.epoch & WSH_SWEEP_MASK))
-        wsh_dev_vector_wide<S>(wsh_dev_group(group), wsh_dev_vector(v));
-    else if (is_long ? wsh_dev_last_block<S>(group, false) : blockIdx.x == 0)
-        wsh_dev_vector_exchange<S>(group, v, mine, first, is_long);
+    if (is_long && ((uint32_t)group.epoch & WSH_SWEEP_MASK)) {
+        wsh_dev_vector_wide<S>(group, v);
+        return;
+    }
+    if (is_long ? !wsh_dev_last_block<S>(group, false) : blockIdx.x != 0)
+        return;
+    wsh_dev_vector_enter<S>(&group);
+    if (is_long || v.need)
+        wsh_dev_vector_exchange_any<S>(wsh_dev_group(group), wsh_dev_vector(v));
+    else
+        wsh_dev_vector_exchange_short<S>(group, v, mine, first);
 }
 
 /* 0. */
 template <int S>
-WSH_DEV_CALL int wsh_dev_alltoallv_wide(const char *what, shmem_team_t team, const struct wsh_dev_vector &given)
+WSH_DEV_CALL int wsh_dev_alltoallv_wide(const char *what, shmem_team_t team, const struct wsh_dev_vector &v)
 {
-    const struct wsh_dev_vector v = given;
-
     wsh_dev_alltoallv_kernel<S>(what, team, v);
     return 0;
 }

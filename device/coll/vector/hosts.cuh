@@ -26,13 +26,11 @@ static WSH_DEV const char *wsh_dev_vector_block(const struct wsh_dev_vector &v, 
     return v.source + v.offsets[to] * v.width;
 }
 
-/* Both sides of a block say how long it is. */
-static WSH_DEV void wsh_dev_vector_agree(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
-                                         uint64_t given, uint64_t taken, int member)
+/* Both sides of a block say how long it is; one that has failed says nothing. */
+static WSH_DEV void wsh_dev_vector_agree(const struct wsh_dev_group &group, uint64_t given, uint64_t taken, int member)
 {
-    if (given != taken)
-        wsh_dev_refuse(group.what, WSH_DEVICE_BAD_COUNTS, wsh_dev_member_pe(group, member),
-                       (const void *)(given * v.width), taken * v.width);
+    if (given != taken && !wsh_dev_pe_failed(wsh_dev_member_pe(group, member)))
+        wsh_dev_refuse(group.what, WSH_DEVICE_BAD_COUNTS, wsh_dev_member_pe(group, member), (const void *)given, taken);
 }
 
 static WSH_DEV size_t wsh_dev_vector_aligned(size_t at, size_t align)
@@ -123,8 +121,8 @@ WSH_DEV_CALL void wsh_dev_vector_put(const struct wsh_dev_group &group, const st
         uint64_t place = wsh_ptx_get(wsh_dev_vector_word(group, to, WSH_VECTOR_PLACE));
 
         if (!v.need)
-            wsh_dev_vector_agree(group, v, v.counts[to], wsh_ptx_get(wsh_dev_vector_word(group, to, WSH_VECTOR_COUNT)),
-                                 to);
+            wsh_dev_vector_agree(group, wsh_dev_vector_given(v, to),
+                                 wsh_ptx_get(wsh_dev_vector_word(group, to, WSH_VECTOR_COUNT)) * v.width, to);
         if (place != WSH_VECTOR_REFUSED)
             wsh_dev_hosts_put<S>(group, v.dest + place, wsh_dev_vector_block(v, to), wsh_dev_vector_given(v, to), to);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes by LL lines in an alltoallv: a member's first line tells each other how much it has for it, the second
- * where a long block belongs that comes the other way, or that it is refused, and data is in those from the third on. A
- * block of at most wsh_dev_vector_room has nothing to ask; for a longer one the receiver says where it belongs, but its
- * sender sends it by LL lines all the same where it has lanes enough: that is sooner there than to wait, store and set
- * a flag. The count's line says so. As every member awaits that line of every other in each epoch, the rule of ll.cuh
- * about using them again holds.
+ * What goes by LL lines in an alltoallv: a member's first line tells each other how many bytes it has for it, the
+ * second where a long block belongs that comes the other way, or that it is refused, and data is in those from the
+ * third on. A block of at most wsh_dev_vector_room has nothing to ask; for a longer one the receiver says where it
+ * belongs, but its sender sends it by LL lines all the same where it has lanes enough: that is sooner there than to
+ * wait, store and set a flag. The first line says so. As every member awaits that line of every other in each epoch,
+ * the rule of ll.cuh about using them again holds.
  */
 #ifndef WSH_DEVICE_VECTOR_LINES_CUH
 #define WSH_DEVICE_VECTOR_LINES_CUH
@@ -42,6 +42,12 @@ static WSH_DEV struct wsh_dev_vector_pair wsh_dev_vector_pair_of(const struct ws
                                v.dest_offsets[member] * v.width};
 }
 
+/* Widths are powers of two. */
+static WSH_DEV size_t wsh_dev_vector_elements(const struct wsh_dev_vector &v, uint64_t bytes)
+{
+    return bytes >> (__ffs((int)v.width) - 1);
+}
+
 /* Whose lanes do a call: one scope's, or all blocks' that take part. */
 struct wsh_dev_vector_part {
     unsigned part, parts;
@@ -70,6 +76,14 @@ static WSH_DEV struct wsh_dev_vector_lanes wsh_dev_vector_share(const struct wsh
     return wsh_dev_vector_lanes{lane / each, size / each, lane % each, each};
 }
 
+/* Whether blocks of so many bytes may go by LL lines, if their sender has lanes for them. */
+static WSH_DEV bool wsh_dev_vector_may(const struct wsh_dev_group &group, size_t len)
+{
+    size_t others = group.n_pes > 2 ? (size_t)group.n_pes - 1 : 1;
+
+    return len <= group.ll / 2 - WSH_VECTOR_HEAD * WSH_LL_BYTES && len * others <= WSH_DEVICE_CHOICE(MOVE, KERNEL, LL);
+}
+
 /* Whether a block goes by LL lines, as its sender says. */
 template <int S>
 static WSH_DEV bool wsh_dev_vector_by_ll(const struct wsh_dev_group &group, size_t len, unsigned parts)
@@ -77,19 +91,14 @@ static WSH_DEV bool wsh_dev_vector_by_ll(const struct wsh_dev_group &group, size
     size_t others = group.n_pes > 2 ? (size_t)group.n_pes - 1 : 1;
 
     return len <= wsh_dev_vector_room<S>(group) ||
-           (len <= group.ll / 2 - WSH_VECTOR_HEAD * WSH_LL_BYTES &&
-            len * others <= WSH_DEVICE_CHOICE(MOVE, KERNEL, LL) &&
+           (wsh_dev_vector_may(group, len) &&
             len * others <= (size_t)parts * wsh_dev_size<S>() * WSH_VECTOR_LINES * WSH_LL_BYTES);
 }
 
-/* Of a member's block, behind its count's line where it is longer than the room. */
-template <int S>
-static WSH_DEV bool wsh_dev_vector_is_stored(const struct wsh_dev_group &group, int from, size_t len)
+/* Whether what a member's first line says, bytes, is of a block that is stored. */
+static WSH_DEV bool wsh_dev_vector_says_stored(const struct wsh_dev_group &group, const struct wsh_ptx_pair &seen)
 {
-    const struct wsh_ptx_pair *line = wsh_dev_ll_from(group, group.area, from);
-
-    return len > wsh_dev_vector_room<S>(group) &&
-           (wsh_dev_ll_line_take(group, line, wsh_ptx_get(line)) & WSH_VECTOR_STORED) != 0;
+    return wsh_dev_ll_line_is(seen, group.epoch) && (wsh_dev_ll_line_data(seen) & WSH_VECTOR_STORED) != 0;
 }
 
 /* LL lines that a lane sends, or takes, at a time: their accesses overlap. */
@@ -97,15 +106,13 @@ static WSH_DEV bool wsh_dev_vector_is_stored(const struct wsh_dev_group &group, 
 
 /* LONG: blocks may be longer than the room. Elsewhere that is known not to be, and no place is told. */
 template <int S, bool LONG>
-static WSH_DEV void wsh_dev_vector_send_to(const struct wsh_dev_group &group, const struct wsh_dev_vector &v, int to,
+static WSH_DEV void wsh_dev_vector_send_to(const struct wsh_dev_group &group, const char *from, int to,
                                            const struct wsh_dev_vector_pair &pair,
-                                           const struct wsh_dev_vector_lanes &mine, unsigned parts)
+                                           const struct wsh_dev_vector_lanes &mine, unsigned parts, bool tells)
 {
     bool by_ll = !LONG || wsh_dev_vector_by_ll<S>(group, pair.given, parts);
-    bool tells = LONG && !v.need && pair.taken > wsh_dev_vector_room<S>(group);
     unsigned units = WSH_VECTOR_HEAD + (by_ll ? wsh_dev_ll_for(pair.given) : 0);
-    uint64_t count = v.counts[to] | (by_ll ? 0 : WSH_VECTOR_STORED);
-    const char *from = v.source + pair.at;
+    uint64_t says = pair.given | (by_ll ? 0 : WSH_VECTOR_STORED);
     struct wsh_ptx_pair *ll = wsh_dev_ll_from(group, wsh_dev_member_area(group, to), group.my_pe);
 
 #pragma unroll 1
@@ -116,7 +123,7 @@ static WSH_DEV void wsh_dev_vector_send_to(const struct wsh_dev_group &group, co
         for (unsigned u = 0, at = unit; u < WSH_VECTOR_AHEAD; u++, at += mine.size) {
             size_t off = (size_t)(at - WSH_VECTOR_HEAD) * WSH_LL_BYTES;
 
-            value[u] = at == 0 ? count : pair.place;
+            value[u] = at == 0 ? says : pair.place;
             if (at >= WSH_VECTOR_HEAD && at < units)
                 value[u] = wsh_dev_load8(from + off, pair.given - off);
         }
@@ -140,20 +147,47 @@ static WSH_DEV void wsh_dev_vector_send(const struct wsh_dev_group &group, const
 
         if (i != mine.first)
             pair = wsh_dev_vector_pair_of(v, to);
-        wsh_dev_vector_send_to<S, LONG>(group, v, to, pair, mine, parts);
+        wsh_dev_vector_send_to<S, LONG>(group, v.source + pair.at, to, pair, mine, parts,
+                                        LONG && !v.need && pair.taken > wsh_dev_vector_room<S>(group));
     }
 }
 
-/* A block that comes by LL lines; and its count, which both sides have said where places are not found. */
+#define WSH_VECTOR_GLANCE 8 /* of so many polls one looks whether the sender stores the block */
+
+/*
+ * Waits for an LL line of a block that its sender may store instead: then false. Only who misses its own line reads the
+ * first one, and seldom: all lanes of all parts would read it at once.
+ */
+static WSH_DEV bool wsh_dev_vector_comes(const struct wsh_dev_group &group, const struct wsh_ptx_pair *ll, unsigned at,
+                                         struct wsh_ptx_pair *seen)
+{
+    struct wsh_dev_patience patience = {{group.what, ll + at, group.epoch, SHMEM_CMP_EQ, 0}, 0};
+    unsigned polls = 0;
+
+    while (!wsh_dev_ll_line_is(*seen, group.epoch)) {
+        struct wsh_ptx_pair head = {0, 0};
+        bool glances = polls++ % WSH_VECTOR_GLANCE == 0;
+
+        if (glances)
+            head = wsh_ptx_get(ll);
+        *seen = wsh_ptx_get(ll + at);
+        if (glances && wsh_dev_vector_says_stored(group, head))
+            return false;
+        wsh_dev_wait_longer(&patience);
+    }
+    return true;
+}
+
+/* A block that comes by LL lines; and its length, which both sides have said where places are not found (`agrees`). */
 template <int S, bool LONG>
-static WSH_DEV void wsh_dev_vector_take_from(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
-                                             int from, const struct wsh_dev_vector_pair &pair,
+static WSH_DEV void wsh_dev_vector_take_from(const struct wsh_dev_group &group, char *to, bool agrees, int from,
+                                             const struct wsh_dev_vector_pair &pair,
                                              const struct wsh_dev_vector_lanes &mine)
 {
-    bool is_stored = LONG && wsh_dev_vector_is_stored<S>(group, from, pair.taken);
-    unsigned units = WSH_VECTOR_HEAD + (is_stored ? 0 : wsh_dev_ll_for(pair.taken));
+    bool asks = LONG && pair.taken > wsh_dev_vector_room<S>(group);
+    bool may = !asks || wsh_dev_vector_may(group, pair.taken);
+    unsigned units = WSH_VECTOR_HEAD + (may ? wsh_dev_ll_for(pair.taken) : 0);
     const struct wsh_ptx_pair *ll = wsh_dev_ll_from(group, group.area, from);
-    char *to = v.dest + pair.place;
 
 #pragma unroll 1
     for (unsigned unit = mine.lane; unit < units; unit += WSH_VECTOR_AHEAD * mine.size) {
@@ -166,12 +200,17 @@ static WSH_DEV void wsh_dev_vector_take_from(const struct wsh_dev_group &group, 
 #pragma unroll
         for (unsigned u = 0, at = unit; u < WSH_VECTOR_AHEAD; u++, at += mine.size) {
             size_t off = (size_t)(at - WSH_VECTOR_HEAD) * WSH_LL_BYTES;
+            uint64_t value;
 
-            if (at >= WSH_VECTOR_HEAD && at < units)
-                wsh_dev_store8(to + off, wsh_dev_ll_line_take(group, ll + at, seen[u]), pair.taken - off);
-            else if (at == 0 && !v.need)
-                wsh_dev_vector_agree(group, v, wsh_dev_ll_line_take(group, ll, seen[u]) & ~WSH_VECTOR_STORED,
-                                     v.dest_counts[from], from);
+            if (at >= units || at == 1 || (at == 0 && !agrees))
+                continue;
+            if (asks && at && !wsh_dev_vector_comes(group, ll, at, &seen[u]))
+                return;
+            value = wsh_dev_ll_line_take(group, ll + at, seen[u]); /* in one place, for all lanes of a warp */
+            if (at)
+                wsh_dev_store8(to + off, value, pair.taken - off);
+            else
+                wsh_dev_vector_agree(group, value & ~WSH_VECTOR_STORED, pair.taken, from);
         }
     }
 }
@@ -188,7 +227,7 @@ static WSH_DEV void wsh_dev_vector_receive(const struct wsh_dev_group &group, co
 
         if (i != mine.first)
             pair = wsh_dev_vector_pair_of(v, from);
-        wsh_dev_vector_take_from<S, LONG>(group, v, from, pair, mine);
+        wsh_dev_vector_take_from<S, LONG>(group, v.dest + pair.place, !v.need, from, pair, mine);
     }
 }
 
@@ -203,7 +242,7 @@ static WSH_DEV void wsh_dev_vector_keep(const struct wsh_dev_group &group, const
     const char *from = v.source + own.at;
 
     if (!v.need)
-        wsh_dev_vector_agree(group, v, v.counts[group.my_pe], v.dest_counts[group.my_pe], group.my_pe);
+        wsh_dev_vector_agree(group, own.given, own.taken, group.my_pe);
     copies = copies && to != from;
 #pragma unroll 1
     for (size_t off = (size_t)lane * WSH_LL_BYTES; copies && off < own.given; off += (size_t)size * WSH_LL_BYTES)
@@ -223,9 +262,10 @@ WSH_DEV_CALL bool wsh_dev_vector_find(const struct wsh_dev_group &group, const s
     for (int from = (int)wsh_dev_lane<S>(); from < group.n_pes; from += (int)wsh_dev_size<S>()) {
         const struct wsh_ptx_pair *line = wsh_dev_ll_from(group, group.area, from);
 
-        v.dest_counts[from] = from == group.my_pe ? v.counts[from]
-                                                  : wsh_dev_ll_line_take(group, line, wsh_ptx_get(line)) &
-                                                        ~WSH_VECTOR_STORED;
+        v.dest_counts[from] = from == group.my_pe
+                                  ? v.counts[from]
+                                  : wsh_dev_vector_elements(v, wsh_dev_ll_line_take(group, line, wsh_ptx_get(line)) &
+                                                                   ~WSH_VECTOR_STORED);
     }
     refuses = wsh_dev_vector_pack<S>(group, v);
 #pragma unroll 1
