@@ -69,6 +69,9 @@ static int start_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call
     shmemx_stats_add(SHMEMX_STATS_EXPERT_CALLS, call->halves & SHMEMX_EP_SEND ? 1 : 0);
     remember(&ep->dispatch, call->halves, call->handle, call->tokens);
     ep->dispatch.most = call->rows_most;
+    ep->dispatch.agreed = call->agreed;
+    ep->dispatch.room = call->expanded && call->rows_most ? call->expanded->room : 0;
+    ep->dispatch.alignment = call->expanded ? call->expanded->alignment : 1;
     ep->handle_tokens[call->handle] = call->tokens;
     if (call->halves & SHMEMX_EP_SEND && !ep->shape.pushes)
         take_turn(&ep->turn[SHMEMX_EP_BUFFER_X], ep->arena, ep->shape.x, call->x);
@@ -101,10 +104,10 @@ static int host_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
     return 0;
 }
 
-/* The library waits for words of symmetric memory alone. */
-static int check_words(const shmemx_ep_combine_t *call)
+/* On the host the library waits for words of symmetric memory alone. */
+static int check_words(const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
 {
-    if (!call->signals || shmem_addr_accessible(call->signals, shmem_my_pe()))
+    if (!call->signals || ep->config.device || shmem_addr_accessible(call->signals, shmem_my_pe()))
         return 0;
     return ep_refuse("shmemx_ep_combine", "signals is %p, no symmetric memory; take shmem_malloc",
                      (const void *)call->signals);
@@ -112,7 +115,7 @@ static int check_words(const shmemx_ep_combine_t *call)
 
 int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call)
 {
-    if (ep_check_combine(ep, call) || check_words(call))
+    if (ep_check_combine(ep, call) || check_words(ep, call))
         return 1;
     shmemx_stats_add(SHMEMX_STATS_EXPERT_CALLS, call->halves & SHMEMX_EP_SEND ? 1 : 0);
     remember(&ep->combine, call->halves, call->handle, 0);
@@ -166,27 +169,50 @@ static int host_counts(struct shmemx_ep *ep, int handle, int32_t *counts, int32_
     return 0;
 }
 
+/* Whether rows, of so many of each local expert, have more than the room that the last dispatch had. */
+static bool exceeds(const struct shmemx_ep *ep, int32_t rows, const int32_t *counts)
+{
+    int64_t alignment = ep->dispatch.alignment, expanded = 0;
+
+    for (int i = 0; i < ep->shape.mine && ep->dispatch.room; i++)
+        expanded += (counts[i] + alignment - 1) / alignment * alignment;
+    return rows > ep->dispatch.most || expanded > ep->dispatch.room;
+}
+
 /* A call that was declined leaves no routing, and one that had no room for its rows was a sending half. */
-static void note_rows(struct shmemx_ep *ep, int handle, int32_t rows)
+static void note_rows(struct shmemx_ep *ep, int handle, int32_t rows, const int32_t *counts)
 {
     if (rows < 0)
         ep->handle_tokens[handle] = -1;
-    if (handle == ep->dispatch.handle && ep->dispatch.most && rows > ep->dispatch.most)
+    else if (handle == ep->dispatch.handle && ep->dispatch.most && exceeds(ep, rows, counts))
         ep->dispatch.sent = true;
+}
+
+/* The numbers, and what they say of the last dispatch. */
+static int learn_rows(struct shmemx_ep *ep, int handle, int32_t *counts, int32_t *rows)
+{
+    if (ep->config.device ? ep_device_calls->counts(ep, handle, counts, rows)
+                          : host_counts(ep, handle, counts, rows))
+        return 1;
+    note_rows(ep, handle, *rows, counts);
+    return 0;
 }
 
 int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows)
 {
-    int32_t received = 0;
+    int32_t received = 0, *own = NULL;
+    int status;
 
     if (ep_check_counts(ep, handle))
         return 1;
-    if (ep->config.device ? ep_device_calls->counts(ep, handle, counts, &received)
-                          : host_counts(ep, handle, counts, &received))
+    if (!counts && ep->dispatch.room && !(own = malloc((size_t)ep->shape.mine * sizeof *own)))
+        return ep_refuse("shmemx_ep_counts", "no memory for the numbers of %d experts", ep->shape.mine);
+    status = learn_rows(ep, handle, counts ? counts : own, &received);
+    free(own);
+    if (status)
         return 1;
     if (rows)
         *rows = received;
-    note_rows(ep, handle, received);
     if (received > ep->shape.capacity)
         return ep_refuse("shmemx_ep_counts",
                          "%d rows were received with handle %d, and %s is %d: those beyond it "

@@ -15,9 +15,9 @@ static int check_choices(const char *routine, const shmemx_ep_config_t *config)
 {
     REFUSE_IF(config->mode != SHMEMX_EP_LOW_LATENCY && config->mode != SHMEMX_EP_HIGH_THROUGHPUT,
               "mode is %d; it is SHMEMX_EP_LOW_LATENCY (0) or SHMEMX_EP_HIGH_THROUGHPUT (1)", config->mode);
-    REFUSE_IF(config->dtype < SHMEMX_EP_BF16 || config->dtype > SHMEMX_EP_BYTES,
-              "dtype is %d; it is SHMEMX_EP_BF16 (0), SHMEMX_EP_FP8 (1), SHMEMX_EP_FP8_UE8M0 (2) or "
-              "SHMEMX_EP_BYTES (3)",
+    REFUSE_IF(config->dtype < SHMEMX_EP_BF16 || config->dtype > SHMEMX_EP_NVFP4,
+              "dtype is %d; it is SHMEMX_EP_BF16 (0), SHMEMX_EP_FP8 (1), SHMEMX_EP_FP8_UE8M0 (2), "
+              "SHMEMX_EP_BYTES (3) or SHMEMX_EP_NVFP4 (4)",
               config->dtype);
     REFUSE_IF(config->route < SHMEMX_EP_AUTO || config->route > SHMEMX_EP_ONE_COPY,
               "route is %d; it is SHMEMX_EP_AUTO (0), SHMEMX_EP_DIRECT (1) or SHMEMX_EP_ONE_COPY (2)",
@@ -64,6 +64,12 @@ static int check_bytes(const char *routine, const shmemx_ep_config_t *config)
     REFUSE_IF(config->dtype == SHMEMX_EP_BYTES &&
                   (config->row_bytes < 1 || config->row_bytes % groups || config->row_bytes > 1 << 18),
               "row_bytes is %d; it is a multiple of %d, hidden / 128, to 262,144", config->row_bytes, groups);
+    REFUSE_IF(config->dtype == SHMEMX_EP_NVFP4 && config->mode != SHMEMX_EP_LOW_LATENCY,
+              "dtype is SHMEMX_EP_NVFP4, which is for low latency; take another");
+    REFUSE_IF(
+        config->dtype == SHMEMX_EP_NVFP4 && config->device && config->masks,
+        "dtype is SHMEMX_EP_NVFP4 and masks is 1: kernels have no masks with it; take SHMEMX_EP_FP8, or "
+        "no masks");
     return 0;
 }
 
@@ -80,6 +86,8 @@ static int check_limits(const char *routine, const shmemx_ep_config_t *config, i
               "handles is %d; it is from 1 to 4,096, or 0 for a default", config->handles);
     REFUSE_IF(config->blocks < 0 || config->blocks > 1024,
               "blocks is %d; it is from 1 to 1,024, or 0 for a default", config->blocks);
+    REFUSE_IF(config->fewer_blocks != 0 && config->fewer_blocks != 1, "fewer_blocks is %d; it is 0 or 1",
+              config->fewer_blocks);
     REFUSE_IF(config->topk_bits != 0 && config->topk_bits != 32 && config->topk_bits != 64,
               "topk_bits is %d; it is 32 or 64, or 0 for 32", config->topk_bits);
     REFUSE_IF(config->masks != 0 && config->masks != 1, "masks is %d; it is 0 or 1", config->masks);
@@ -166,10 +174,18 @@ static int check_x(const char *routine, const struct shmemx_ep *ep, const shmemx
                                    : call->x == ep->arena + shape->x[0] || call->x == ep->arena + shape->x[1];
 
     REFUSE_IF(!call->x && call->tokens, "x is NULL with %d tokens; give their rows", call->tokens);
-    REFUSE_IF(call->x_scales && !shape->scales, "x_scales is given, and dtype has no scales; give NULL");
+    REFUSE_IF(call->x_scales && (!shape->scales || shape->dtype == SHMEMX_EP_NVFP4),
+              "x_scales is given, and dtype has none for x; give NULL");
     REFUSE_IF(in_buffer && shape->scales && !call->x_scales,
               "x is in the buffer, which holds e4m3, without x_scales; give them, or BF16 rows elsewhere");
-    return check_memory(routine, ep, "x", call->x) || check_memory(routine, ep, "x_scales", call->x_scales);
+    REFUSE_IF((shape->dtype == SHMEMX_EP_NVFP4) != (call->global_scale != NULL),
+              "global_scale is %p; it is the address of a number with SHMEMX_EP_NVFP4, else NULL",
+              (const void *)call->global_scale);
+    REFUSE_IF(call->global_scale && !ep->config.device &&
+                  !(*call->global_scale > 0 && *call->global_scale < 3e38f),
+              "global_scale is the address of %g; give a positive number", (double)*call->global_scale);
+    return check_memory(routine, ep, "x", call->x) || check_memory(routine, ep, "x_scales", call->x_scales) ||
+           check_memory(routine, ep, "global_scale", call->global_scale);
 }
 
 static long long expert_at(const struct shmemx_ep *ep, const void *topk, size_t i)
@@ -233,9 +249,9 @@ static int check_low(const char *routine, const struct shmemx_ep *ep, const shme
     REFUSE_IF(
         call->scales_row_step < 0 || call->scales_column_step < 0 ||
             !call->scales_row_step != !call->scales_column_step ||
-            (call->scales_row_step && !(low && call->row_scales)),
+            (call->scales_row_step && !(low && call->row_scales && ep->shape.dtype != SHMEMX_EP_NVFP4)),
         "scales_row_step is %lld and scales_column_step %lld; they are both positive, in low latency with "
-        "row_scales, or both 0",
+        "row_scales of FP8, or both 0",
         (long long)call->scales_row_step, (long long)call->scales_column_step);
     REFUSE_IF(
         call->scales_packed &&
@@ -252,8 +268,11 @@ static int check_rows(const char *routine, const struct shmemx_ep *ep, const shm
 {
     bool low = ep->config.mode == SHMEMX_EP_LOW_LATENCY;
 
-    REFUSE_IF(!call->rows, "rows is NULL; give room for %lld rows", (long long)ep->shape.y_rows);
-    REFUSE_IF(ep->shape.scales && !call->row_scales,
+    REFUSE_IF(call->expanded && (call->rows || call->row_scales),
+              "%s is given, and expanded has them; give NULL", call->rows ? "rows" : "row_scales");
+    REFUSE_IF(!call->expanded && !call->rows, "rows is NULL; give room for %lld rows",
+              (long long)ep->shape.y_rows);
+    REFUSE_IF(!call->expanded && ep->shape.scales && !call->row_scales,
               "row_scales is NULL, and dtype has scales; give room for them");
     REFUSE_IF(!ep->shape.scales && call->row_scales,
               "row_scales is given, and dtype has no scales; give NULL");
@@ -287,11 +306,11 @@ static int check_waits(const char *routine, const struct shmemx_ep *ep, const in
     return check_memory(routine, ep, "waits", waits);
 }
 
-/* What high throughput on one host alone has. */
+/* What high throughput alone has. */
 static int check_agreed(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
-    REFUSE_IF(!ep->shape.pulls && (call->rows_most || call->agreed || call->row_sums),
-              "%s is given, which is for high throughput on one host; give 0",
+    REFUSE_IF(ep->shape.pushes && (call->rows_most || call->agreed || call->row_sums),
+              "%s is given, which is for high throughput; give 0",
               call->rows_most ? "rows_most"
               : call->agreed  ? "agreed"
                               : "row_sums");
@@ -303,14 +322,63 @@ static int check_agreed(const char *routine, const struct shmemx_ep *ep, const s
     REFUSE_IF(call->rows_most < 0 || call->rows_most > ep->shape.capacity,
               "rows_most is %lld; it is from 1 to config.pe_capacity, %d, or 0 for that",
               (long long)call->rows_most, ep->shape.capacity);
+    REFUSE_IF(ep->shape.far && call->row_sums && !call->agreed,
+              "row_sums is given and agreed is 0: between hosts PEs know the rows of all where they agree; "
+              "give SHMEMX_EP_AGREES, or no row_sums");
+    REFUSE_IF(ep->shape.far && call->halves == SHMEMX_EP_RECEIVE && call->agreed != ep->dispatch.agreed,
+              "agreed is %lld, and the sending half had %lld; give both halves the same",
+              (long long)call->agreed, (long long)ep->dispatch.agreed);
     return check_memory(routine, ep, "row_sums", call->row_sums);
+}
+
+/* Places are numbers of 32 bits. */
+static int check_expanded_sizes(const char *routine, const struct shmemx_ep *ep,
+                                const shmemx_ep_rows_expanded_t *expanded)
+{
+    int64_t room = expanded->room, alignment = expanded->alignment, mine = ep->shape.mine;
+    int64_t row_step = expanded->scales_row_step, column_step = expanded->scales_column_step;
+
+    REFUSE_IF(room < 1 || room > INT_MAX / 2, "expanded->room is %lld; it is from 1 to %d rows",
+              (long long)room, INT_MAX / 2);
+    REFUSE_IF(alignment < 1 || alignment > INT_MAX / 4 / mine,
+              "expanded->alignment is %lld; it is from 1 to %lld with %d experts a PE", (long long)alignment,
+              INT_MAX / 4 / (long long)mine, ep->shape.mine);
+    REFUSE_IF(expanded->zero != 0 && expanded->zero != 1, "expanded->zero is %lld; it is 0 or 1",
+              (long long)expanded->zero);
+    REFUSE_IF(row_step < 0 || column_step < 0 || !row_step != !column_step ||
+                  (row_step && !expanded->row_scales),
+              "expanded->scales_row_step is %lld and scales_column_step %lld; they are both positive, with "
+              "row_scales, or both 0",
+              (long long)row_step, (long long)column_step);
+    return 0;
+}
+
+static int check_expanded(const char *routine, const struct shmemx_ep *ep,
+                          const shmemx_ep_rows_expanded_t *expanded)
+{
+    if (!expanded)
+        return 0;
+    REFUSE_IF(!ep->shape.pulls, "expanded is given, which is for high throughput on one host; give NULL");
+    REFUSE_IF(!expanded->rows || !expanded->ends, "expanded->%s is NULL; give room for it",
+              expanded->rows ? "ends" : "rows");
+    REFUSE_IF(!ep->shape.scales != !expanded->row_scales, "expanded->row_scales is %p, and dtype has %s",
+              (void *)expanded->row_scales,
+              ep->shape.scales ? "scales; give room for them" : "none; give NULL");
+    return check_expanded_sizes(routine, ep, expanded) ||
+           check_memory(routine, ep, "expanded->rows", expanded->rows) ||
+           check_memory(routine, ep, "expanded->row_scales", expanded->row_scales) ||
+           check_memory(routine, ep, "expanded->weights", expanded->weights) ||
+           check_memory(routine, ep, "expanded->ends", expanded->ends) ||
+           check_memory(routine, ep, "expanded->places", expanded->places) ||
+           check_memory(routine, ep, "expanded->sources", expanded->sources) ||
+           check_memory(routine, ep, "expanded->experts", expanded->experts);
 }
 
 int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
     const char *routine = "shmemx_ep_dispatch";
 
-    if (check_version(routine, call->version, call->unused, 3) ||
+    if (check_version(routine, call->version, call->unused, 1) ||
         check_halves(routine, &ep->dispatch, call->halves, call->handle, ep->shape.handles))
         return 1;
     REFUSE_IF(call->tokens < 0 || call->tokens > ep->shape.tokens,
@@ -327,7 +395,8 @@ int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *ca
         return 1;
     return check_columns(routine, ep, call->columns) || check_x(routine, ep, call) ||
            check_topk(routine, ep, call) || check_rows(routine, ep, call) || check_low(routine, ep, call) ||
-           check_waits(routine, ep, call->waits) || check_agreed(routine, ep, call);
+           check_waits(routine, ep, call->waits) || check_agreed(routine, ep, call) ||
+           check_expanded(routine, ep, call->expanded);
 }
 
 static int check_results(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
@@ -352,18 +421,41 @@ static int check_results(const char *routine, const struct shmemx_ep *ep, const 
            check_memory(routine, ep, "out_weights", call->out_weights);
 }
 
+/* Of a combine: rows expert by expert. They are added up in the buffer. */
+static int check_places(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    bool buffer = call->y == ep->arena + ep->shape.y[0] || call->y == ep->arena + ep->shape.y[1];
+
+    if (!call->places)
+        return 0;
+    REFUSE_IF(!ep->shape.pulls, "places is given, which is for high throughput on one host; give NULL");
+    REFUSE_IF(buffer,
+              "y is a buffer of shmemx_ep_buffer, where the sums of expanded rows lie; give other memory");
+    return check_memory(routine, ep, "places", call->places);
+}
+
 /* Of a combine: rows that are there at different times. */
 static int check_signals(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
 {
-    REFUSE_IF(!call->signals && (call->signal_value || call->signal_rows),
-              "signal_%s is given without signals; give them, or 0", call->signal_value ? "value" : "rows");
+    bool device = ep->config.device;
+
+    REFUSE_IF(!call->signals && (call->signal_value || call->signal_rows || call->signal_blocks),
+              "signal_%s is given without signals; give them, or 0",
+              call->signal_value  ? "value"
+              : call->signal_rows ? "rows"
+                                  : "blocks");
     REFUSE_IF(
-        call->signals && (ep->config.device || !ep->shape.pushes || ep->shape.far),
-        "signals is given, which is for low latency on one host with rows in memory of the host; give NULL "
-        "when all rows are there");
+        call->signals && (!ep->shape.pushes || ep->shape.far || (device && ep->config.masks)),
+        "signals is given, which is for low latency on one host, on a GPU without masks; give NULL when "
+        "all rows are there");
     REFUSE_IF(call->signal_rows < 0, "signal_rows is %d; it is 0, or how many rows a word is for",
               call->signal_rows);
-    return 0;
+    REFUSE_IF(call->signal_blocks < 0 || (call->signal_blocks && !device),
+              "signal_blocks is %lld; it is for rows in memory of the GPU, at least 1, or 0",
+              (long long)call->signal_blocks);
+    REFUSE_IF(device && (uintptr_t)call->signals % 4, "signals is %p; give an address of words of 4 bytes",
+              (const void *)call->signals);
+    return device ? check_memory(routine, ep, "signals", call->signals) : 0;
 }
 
 /* The handle of a dispatch that has ended. */
@@ -384,10 +476,11 @@ int ep_check_combine(const struct shmemx_ep *ep, const shmemx_ep_combine_t *call
     if (ep_check_live(routine, ep))
         return 1;
     REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_combine_t");
-    return check_version(routine, call->version, call->unused, 4) ||
+    return check_version(routine, call->version, call->unused, 2) ||
            check_halves(routine, &ep->combine, call->halves, call->handle, ep->shape.handles) ||
            check_routing(routine, ep, call->handle) || check_results(routine, ep, call) ||
-           check_waits(routine, ep, call->waits) || check_signals(routine, ep, call);
+           check_waits(routine, ep, call->waits) || check_signals(routine, ep, call) ||
+           check_places(routine, ep, call);
 }
 
 int ep_check_counts(const struct shmemx_ep *ep, int handle)

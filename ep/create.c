@@ -165,6 +165,7 @@ static int take_mover(struct shmemx_ep *ep)
     if (!ep->state || !ep->phase || !ep->group)
         return ep_refuse(routine, "no memory for %zu bytes of state", ep_states_bytes(&ep->shape));
     memset(ep->arena, 0, ep->shape.zeros);
+    memset(ep->arena + ep->shape.handle, 0, (size_t)ep->shape.handles * ep->shape.kept);
     if (shmem_ctx_create(0, &ep->ctx))
         return ep_refuse(routine, "no context; destroy some, for each instance takes one");
     return 0;
@@ -205,10 +206,10 @@ static void give_up(struct shmemx_ep *ep)
 
 static int check_route(const struct shmemx_ep *ep)
 {
-    if (ep->config.masks && ep->config.device && ep->shape.far)
+    if (ep->config.dtype == SHMEMX_EP_NVFP4 && ep->config.device && ep->shape.far)
         return ep_refuse(routine,
-                         "masks is 1 and rows are in memory of the GPU: kernels have no masks between "
-                         "hosts; give 0, or rows in memory of the host");
+                         "dtype is SHMEMX_EP_NVFP4 and rows are in memory of the GPU: kernels have no such "
+                         "rows between hosts; take SHMEMX_EP_FP8");
     if (ep->config.route == SHMEMX_EP_ONE_COPY && !ep->hosts_alike)
         return ep_refuse(
             routine, "route is SHMEMX_EP_ONE_COPY, and hosts do not have equally many PEs of the team that "

@@ -21,6 +21,7 @@ struct ep_state {
     uint64_t network_rows, network_puts, near_rows;
     uint64_t weighed;       /* combines whose weights went to far peers */
     uint64_t sent, results; /* parts sent to each far peer, result parts received from each, since create */
+    uint64_t forwarded;     /* the dispatch that has forwarded part 0, and had no room for its rows */
     uint64_t come[2], back[2]; /* ep/low: parts, and results, received from each far peer, by parity */
     uint32_t x_turn, y_turn;   /* of the last call */
     uint32_t turn;             /* in one host: the next item of a call of high throughput */
@@ -49,9 +50,25 @@ EP_FN struct ep_live *ep_live_of(const struct ep_shape *shape, struct ep_state *
     return (struct ep_live *)((char *)state + ep_align(ep_state_bytes(shape), 16));
 }
 
+/* [counters], as ep_masks.missed. */
+EP_FN uint64_t *ep_live_missed(const struct ep_shape *shape, struct ep_live *live)
+{
+    return (uint64_t *)((char *)live +
+                        ep_align(sizeof *live + EP_LIVE_ROWS * (size_t)shape->n * sizeof(int32_t), 16));
+}
+
+/* [n], as ep_masks.sent. */
+EP_FN struct ep_told *ep_live_sent(const struct ep_shape *shape, struct ep_live *live)
+{
+    return (struct ep_told *)(ep_live_missed(shape, live) + shape->counters);
+}
+
 EP_FN size_t ep_live_bytes(const struct ep_shape *shape)
 {
-    return sizeof(struct ep_live) + EP_LIVE_ROWS * (size_t)shape->n * sizeof(int32_t);
+    size_t n = (size_t)shape->n;
+
+    return ep_align(sizeof(struct ep_live) + EP_LIVE_ROWS * n * sizeof(int32_t), 16) +
+           (size_t)shape->counters * sizeof(uint64_t) + n * sizeof(struct ep_told);
 }
 
 /* Of both. */
@@ -126,7 +143,9 @@ struct shmemx_ep {
     struct ep_half {
         bool sent; /* the sending half was called, the receiving one not yet */
         int handle, tokens;
-        int64_t most; /* rows that there is room for; 0: all */
+        int64_t most;            /* rows that there is room for; 0: all */
+        int64_t agreed;          /* of a dispatch */
+        int64_t room, alignment; /* of expanded rows, with `most`; 0: there are none */
     } dispatch, combine;
     int *handle_tokens;         /* [handles]: of the routing that each has; -1: none */
     int turn[2];                /* of X and Y: which buffer was given last */

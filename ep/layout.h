@@ -37,6 +37,7 @@
 #endif
 
 enum { EP_ALIGN = 256, EP_SLOTS_LOW = 2, EP_SLOTS_HIGH = 4, EP_TOPK_MAX = 16, EP_GROUP = 128 };
+enum { EP_NVFP4_GROUP = 16 }; /* columns of SHMEMX_EP_NVFP4 that share a scale of one byte */
 /* High throughput in one host: tokens, or rows, that are ready together. */
 enum { EP_CHUNK = 4 };
 /* Low latency: tokens of a call at most; columns that pieces are made of; workers that have a piece of few rows. */
@@ -52,7 +53,9 @@ enum {
 struct ep_entry {
     int32_t expert; /* of all; -1: none */
     int32_t offset; /* rows that this origin has, before this token, for the expert's PE */
-    int32_t row;    /* with a far expert: the row's number within its image; else the token */
+    int32_t
+        row; /* with a far expert: the row's number within its image; else the token, where rows are expanded
+                    the expert's rows that this origin has before */
     float weight;
 };
 
@@ -64,7 +67,10 @@ struct ep_meta {
     struct ep_entry entry[];
 };
 
-/* Begins a store and an image. `counts` follow an image's. */
+/*
+ * Begins a store and an image. `counts` follow an image's. In a call in which PEs agree the rows of the origin for each
+ * PE, [n], are behind the records of part 0.
+ */
 struct ep_header {
     int64_t call;   /* of this kind, from 1 on */
     int64_t x;      /* of a store: where its rows are, in bytes from the beginning of the arena */
@@ -73,7 +79,8 @@ struct ep_header {
     int32_t part;   /* within the call */
     int32_t rows;   /* in this image */
     int32_t weighs; /* of Y: it has weights */
-    int32_t unused[7];
+    int32_t agreed; /* of a dispatch: what its caller has given */
+    int32_t unused[6];
 };
 
 /* Alike on all PEs but for me, host, local. */
@@ -101,7 +108,7 @@ struct ep_shape {
     size_t weights_send[2], weights_in; /* low latency: of combines, [tokens][topk] and [far] of those */
     size_t part_rows;                   /* of this PE's call: [far][parts] records of images */
     size_t in_counts, in_tokens, in_parts, in_rows; /* of origins: [n][counted], and of each [n] */
-    size_t in_sent;                                 /* in one host: [n][n] rows of each origin for each PE */
+    size_t in_sent, in_total;                       /* [n][n] rows of each origin for each PE; [n] for each */
     size_t near_first, near_y;                      /* of near PEs: [1 + far][near], [near] */
     size_t handle;                                  /* [handles] */
     size_t bytes;
@@ -127,7 +134,7 @@ struct ep_shape {
     size_t low_sums[2], low_sum_flags[2], low_weights[2];
     size_t
         low_results; /* rows of low_sums: [near][tokens], or [tokens][topk]; as many for each far peer's records */
-    size_t zeros;     /* bytes from the arena's beginning that begin as zeros */
+    size_t zeros;     /* bytes from the arena's beginning that begin as zeros, as handles do */
     size_t group;     /* bytes of memory that the workers of a group share */
     int low_sources;  /* that have slots: with one copy all PEs, else near ones */
     size_t far_head;  /* bytes before a record's row */
@@ -245,6 +252,12 @@ EP_FN int ep_forward_origin(const struct ep_shape *shape, int local, int far)
 EP_FN size_t ep_slot_image(const struct ep_shape *shape, size_t base, int far, uint64_t part)
 {
     return base + ((size_t)far * shape->slots + part % shape->slots) * shape->image;
+}
+
+/* What is behind the records of part 0 where PEs agree. */
+EP_FN size_t ep_sent_bytes(const struct ep_shape *shape)
+{
+    return ep_align((size_t)shape->n * sizeof(int32_t), 16);
 }
 
 EP_FN size_t ep_slot_result(const struct ep_shape *shape, size_t base, int far, uint64_t part)

@@ -18,12 +18,10 @@ static size_t copies_bytes(const struct ep_shape *shape)
 
 size_t ep_masks_bytes(const struct ep_shape *shape)
 {
-    size_t each = sizeof(struct ep_told) + sizeof(uint64_t) + 2 * sizeof(int32_t);
+    size_t each = sizeof(uint64_t) + 2 * sizeof(int32_t);
     size_t choices = (size_t)shape->tokens * shape->topk;
 
-    return ep_align(choices * sizeof(int64_t) + sizeof(struct ep_masks) + (size_t)shape->n * each +
-                        (size_t)shape->counters * sizeof(uint64_t),
-                    16) +
+    return ep_align(choices * sizeof(int64_t) + sizeof(struct ep_masks) + (size_t)shape->n * each, 16) +
            copies_bytes(shape);
 }
 
@@ -56,15 +54,15 @@ int ep_masks_open(struct shmemx_ep *ep)
         return ep_refuse("shmemx_ep_create", "no memory for %zu bytes of masks", ep_masks_bytes(shape));
     at += sizeof(struct ep_masks);
     ep->masks->topk = at;
-    ep->masks->sent = (struct ep_told *)(at + (size_t)shape->tokens * shape->topk * sizeof(int64_t));
-    ep->masks->blanked = (uint64_t *)(ep->masks->sent + n);
-    ep->masks->missed = ep->masks->blanked + n;
-    ep->masks->masked = (int32_t *)(ep->masks->missed + shape->counters);
+    ep->masks->blanked = (uint64_t *)(at + (size_t)shape->tokens * shape->topk * sizeof(int64_t));
+    ep->masks->masked = (int32_t *)(ep->masks->blanked + n);
     ep->masks->dropped = ep->masks->masked + n;
     ep->masks->limit = ep->config.limit_ms ? ep->config.limit_ms / 1000. : 100.;
     ep->masks->live = (struct ep_live *)((char *)ep->masks + ep_masks_bytes(shape) - copies_bytes(shape));
     ep->masks->state = (struct ep_state *)((char *)ep->masks->live + ep_align(ep_live_bytes(shape), 16));
     ep->masks->live->limit = (uint64_t)(ep->masks->limit * 1e9);
+    ep->masks->missed = ep_live_missed(shape, ep->masks->live);
+    ep->masks->sent = ep_live_sent(shape, ep->masks->live);
     return 0;
 }
 
@@ -144,17 +142,6 @@ static int store(struct shmemx_ep *ep)
 static struct ep_state *state_of(struct shmemx_ep *ep)
 {
     return ep->config.device ? ep->masks->state : ep->state;
-}
-
-void ep_masks_news(struct shmemx_ep *ep)
-{
-    uint64_t generation = shmemx_failure_generation();
-
-    if (ep->masks->generation == generation)
-        return;
-    ep->masks->generation = generation;
-    for (int pe = 0; pe < ep->shape.n; pe++)
-        __atomic_store_n(&ep->masks->failed[pe], shmemx_pe_failed(ep->pes[pe]), __ATOMIC_RELAXED);
 }
 
 /* To number `pe`: where calls with this PE go on. What this PE has put before is there then. */
@@ -259,8 +246,6 @@ int shmemx_ep_mask_query(shmemx_ep_t ep, int32_t *masked)
         return 1;
     if (!masked)
         return ep_refuse(routine, "masked is NULL; give room for %d numbers", ep->shape.n);
-    if (ep->config.device)
-        ep_masks_news(ep);
     if (load(ep, EP_MASKS_LOOK))
         return 1;
     memcpy(masked, ep->masks->masked, (size_t)ep->shape.n * sizeof *masked);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PEs that calls go on without (config.masks; rows in memory of the host). Each PE has masks of its own: nobody agrees.
+ * PEs that calls go on without (config.masks). Each PE has masks of its own: nobody agrees.
  *
  * A PE that comes back has made fewer calls, or more, and others have not put to it meanwhile. So whoever takes a PE
  * back tells it the numbers of its calls and of its puts to it (struct ep_told), and the first sending half afterwards
@@ -37,14 +37,12 @@ struct ep_masks {
     int any, drops;   /* how many are not 0 */
     double limit;     /* of a wait for a PE, in seconds */
     uint64_t *missed; /* [counters]: how many calls more there were than puts that the counter has counted */
-    struct ep_told *sent; /* [n]: puts to each */
+    struct ep_told *sent; /* [n]: puts to each. Both are parts of `live` */
     void *topk;           /* of a call, without choices of those that are masked; [tokens][topk] of 8 bytes */
     struct ep_told *told; /* [n] by each, and [n].there: any; in symmetric memory of the host */
-    /* Of kernels, copies for the host: of what is there, and of numbers; failures, which they read there */
+    /* Of kernels, copies for the host: of what is there, and of numbers */
     struct ep_live *live;
     struct ep_state *state;
-    uint8_t *failed; /* [n], pinned */
-    uint64_t generation;
 };
 
 /*
@@ -52,11 +50,11 @@ struct ep_masks {
  * was at the beginning: what all groups must see alike goes by that.
  */
 struct ep_live {
-    uint64_t limit, when;  /* of a wait, in ns; the GPU's time when a PE was masked last */
-    uint64_t verdict;      /* dispatch * 4 + enum ep_verdict */
-    const uint8_t *failed; /* [n], of the host; or NULL */
+    uint64_t limit, when; /* of a wait, in ns; the GPU's time when a PE was masked last */
+    uint64_t verdict;     /* dispatch * 4 + enum ep_verdict */
     uint32_t any, known_any, met, blanks;
-    int32_t rows[]; /* [EP_LIVE_ROWS][n] */
+    uint32_t passed, unused; /* with far peers: groups that have all words of near PEs */
+    int32_t rows[];          /* [EP_LIVE_ROWS][n]; then what ep_live_missed and ep_live_sent return */
 };
 
 /* WHY: 1 + the phase of the wait, CALL: its number, both of who has been masked by a kernel. */
@@ -94,9 +92,6 @@ void ep_masks_say(const struct ep_masks *masks, const int *pes, int pe, int phas
 /* Between masks and their copy `live`: what kernels have masked, with a line for each; and back. */
 void ep_masks_from_live(struct shmemx_ep *ep);
 void ep_masks_to_live(const struct shmemx_ep *ep);
-
-/* Of kernels, at the beginning of each call: tells them of failures. */
-void ep_masks_news(struct shmemx_ep *ep);
 
 /* At the beginning of a sending half: takes what PEs have told, unless halves of the other kind are under way. */
 void ep_masks_look(struct shmemx_ep *ep);

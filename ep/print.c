@@ -88,6 +88,15 @@ static bool informs(void)
     return false;
 }
 
+void ep_warn(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    print_line(NULL, format, args);
+    va_end(args);
+}
+
 void ep_info(const char *format, ...)
 {
     va_list args;

@@ -13,6 +13,9 @@ void ep_print_pe(int pe);
 /* Prints "ROUTINE: …" in the library's form. Returns 1. */
 int ep_refuse(const char *routine, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Prints a line of what was chosen otherwise than asked for, which no error is. */
+void ep_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Prints at SHMEM_DEBUG=info. */
 void ep_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

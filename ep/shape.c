@@ -71,19 +71,25 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
 
 static void fill_sizes(struct ep_shape *shape, const shmemx_ep_config_t *config)
 {
-    bool bytes = shape->dtype == SHMEMX_EP_BYTES, fp8 = shape->dtype != SHMEMX_EP_BF16 && !bytes;
+    bool bytes = shape->dtype == SHMEMX_EP_BYTES, nvfp4 = shape->dtype == SHMEMX_EP_NVFP4;
+    bool fp8 = shape->dtype == SHMEMX_EP_FP8 || shape->dtype == SHMEMX_EP_FP8_UE8M0;
     bool low = shape->mode == SHMEMX_EP_LOW_LATENCY;
     size_t counts = (size_t)(shape->one_copy ? shape->near : 1) * shape->counted * sizeof(int32_t);
 
-    shape->row = bytes ? (size_t)config->row_bytes : (size_t)shape->hidden * (fp8 ? 1 : 2);
+    shape->row = bytes   ? (size_t)config->row_bytes
+                 : nvfp4 ? (size_t)shape->hidden / 2
+                         : (size_t)shape->hidden * (fp8 ? 1 : 2);
     shape->group_bytes = (int)(shape->row / ((size_t)shape->hidden / EP_GROUP));
-    shape->scales = fp8 ? (size_t)shape->hidden / EP_GROUP * sizeof(float) : 0;
+    shape->scales = fp8     ? (size_t)shape->hidden / EP_GROUP * sizeof(float)
+                    : nvfp4 ? (size_t)shape->hidden / EP_NVFP4_GROUP
+                            : 0;
     shape->meta = sizeof(struct ep_meta) + shape->topk * sizeof(struct ep_entry);
     shape->low_meta = ep_align(sizeof(struct ep_low_meta) + shape->topk * sizeof(struct ep_low_entry), 16);
     shape->far_head = (shape->pushes ? shape->low_meta : shape->meta) + ep_align(shape->scales, 16);
     shape->record = shape->far_head + shape->row;
     shape->head = ep_align(sizeof(struct ep_header) + counts, 64);
-    shape->image = ep_align(shape->head + shape->window * shape->record, EP_ALIGN);
+    shape->image =
+        ep_align(shape->head + shape->window * shape->record + (low ? 0 : ep_sent_bytes(shape)), EP_ALIGN);
     shape->result = (size_t)shape->hidden * 2 + (low ? 0 : ep_align(shape->topk * sizeof(float), 16));
     shape->result_image = ep_align(shape->window * shape->result, EP_ALIGN);
 }
@@ -187,7 +193,8 @@ static void lay_out_work(struct ep_shape *shape, struct room *room)
     shape->in_tokens = room_take(room, n, sizeof(int32_t));
     shape->in_parts = room_take(room, n, sizeof(int32_t));
     shape->in_rows = room_take(room, n, sizeof(int32_t));
-    shape->in_sent = room_take(room, shape->pulls ? n * n : 0, sizeof(int32_t));
+    shape->in_sent = room_take(room, n * n, sizeof(int32_t));
+    shape->in_total = room_take(room, shape->pulls ? 0 : n, sizeof(int32_t));
     shape->near_first = room_take(room, (1 + far) * near, sizeof(int32_t));
     shape->near_y = room_take(room, near, sizeof(struct ep_near_y));
 }

@@ -210,7 +210,8 @@ int shmemx_team_create(shmem_team_t parent_team, const int *pes, int n_pes, cons
  * one team; its PE is a member, and any means carries the id to the others. init is collective over the members alone,
  * with equal id and n_pes; `my_pe` is this PE's number in the team, from 0 to n_pes - 1. A PE is in one init at a time.
  *
- * Return 0, init with a handle; or nonzero: there is no such id or number, or there is no room (a line says so).
+ * Return 0, init with a handle; or nonzero: there is no such id or number, there is no room, or a PE of the job has
+ * failed since the id was made (a line says so).
  */
 int shmemx_team_get_id(uint64_t *id);
 int shmemx_team_init(uint64_t id, int n_pes, int my_pe, const shmem_team_config_t *config, long config_mask,
@@ -291,7 +292,8 @@ typedef struct {
     uint64_t expert_calls, expert_rows;
     uint64_t heap_bytes, heap_used_bytes, device_heap_bytes;
     uint64_t puts, put_bytes, gets, get_bytes, atomics;
-    uint64_t collective_calls; /* on all teams, by host routines; without those of no elements */
+    uint64_t collective_calls;  /* on all teams, by host routines; without those of no elements */
+    uint64_t network_doorbells; /* times that NICs were told of network_operations: of several at once, one */
 } shmemx_stats_t;
 
 /* The part of one PE of the world. */
@@ -377,7 +379,8 @@ int shmemx_report_remove(void *arg);
 
 /*
  * PEs that have failed while the others go on (SHMEM_ON_PE_FAILURE=continue, oshrun --on-pe-failure=continue; in the
- * other mode none ever has). A PE counts as failed once its process can no longer write. Local; any thread.
+ * other mode none ever has). A PE counts as failed once its process can no longer write. Local; any thread. All but the
+ * list also in kernels, which hear of a failure within some milliseconds more.
  *   shmemx_pe_failed           whether that PE has: 0 or 1
  *   shmemx_failed_pes          writes the numbers of the first n, in order, to list[n]; returns how many there are
  *   shmemx_failure_generation  grows with each failure
@@ -447,7 +450,7 @@ uint64_t shmemx_counter_fetch(shmemx_counter_t counter);
 void shmemx_counter_wait_until(shmemx_counter_t counter, uint64_t value);
 
 /*
- * The same for at most `seconds`, on the host. Return 0, 1 or 2 as shmemx_TYPENAME_wait_until_timeout: it is, the time
+ * The same for at most `seconds`. Return 0, 1 or 2 as shmemx_TYPENAME_wait_until_timeout: it is, the time
  * is over, a PE has failed since the call began.
  */
 int shmemx_counter_wait_until_timeout(shmemx_counter_t counter, uint64_t value, double seconds);

@@ -50,6 +50,12 @@ typedef struct shmemx_ep *shmemx_ep_t;
  * combine has BF16.
  */
 #define SHMEMX_EP_BYTES 3
+/*
+ * Low latency; on a GPU on one host, without masks. e2m1, two columns in a byte, the first in its low bits, and for
+ * each 16 columns an e4m3 scale: *global_scale of the dispatch * their largest magnitude / 6. A value is
+ * code * scale / *global_scale. rows: [L][C][hidden / 2]; row_scales: bytes, [L][C][hidden / 16].
+ */
+#define SHMEMX_EP_NVFP4 4
 
 /* Routes between hosts. */
 #define SHMEMX_EP_AUTO 0 /* one copy where hosts have equally many PEs, several each; else direct */
@@ -77,11 +83,12 @@ typedef struct {
     int pe_capacity;     /* high throughput: rows that a PE receives at most (0: tokens * the smaller of topk
                             and n) */
     /*
-     * Low latency, rows in memory of the host or, on one host, of GPUs: 1: calls go on without PEs that fail, or
-     * make others wait for more than limit_ms (0: 100,000), and with SHMEMX_EP_AUTO directly; shmemx_ep_mask_query.
+     * Low latency: 1: calls go on without PEs that fail, or make others wait for more than limit_ms (0: 100,000), and
+     * with SHMEMX_EP_AUTO directly; shmemx_ep_mask_query.
      */
     int masks, limit_ms;
-    int unused[12];
+    int fewer_blocks; /* 1: where a GPU has no room for `blocks`, calls have what it has room for, after a line */
+    int unused[11];
 } shmemx_ep_config_t;
 
 #define SHMEMX_EP_CONFIG_VERSION 1u
@@ -91,12 +98,12 @@ typedef struct {
         .version = SHMEMX_EP_CONFIG_VERSION \
     }
 #else
-#define SHMEMX_EP_CONFIG_INITIALIZER                                                       \
-    {                                                                                      \
-        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        {                                                                                  \
-            0                                                                              \
-        }                                                                                  \
+#define SHMEMX_EP_CONFIG_INITIALIZER                                                          \
+    {                                                                                         \
+        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        {                                                                                     \
+            0                                                                                 \
+        }                                                                                     \
     }
 #endif
 
@@ -170,6 +177,27 @@ typedef struct {
 } shmemx_ep_rows_by_source_t;
 
 /*
+ * High throughput on one host: rows of a dispatch expert by expert, in place of rows and row_scales of by_source; one
+ * for each choice of a received row that is of this PE. Those of an expert are in the order of received rows; each
+ * expert begins at a multiple of `alignment`, and what is between is padding. C, K: as by_source has them; E = room.
+ * Pointers but rows, row_scales and ends may be NULL.
+ */
+typedef struct {
+    void *rows;        /* [E][hidden], of dtype */
+    float *row_scales; /* [E][hidden / 128] with FP8; else NULL */
+    float *weights;    /* [E], 0 in padding */
+    int32_t *ends;     /* [L]: where each expert begins, plus its rows */
+    int32_t *places;   /* [C][K]: the row here of each choice of a received row, -1: none */
+    int32_t *sources;  /* [E]: of which received row each is, -1: padding */
+    int32_t *experts;  /* [E]: the local expert of each, -1: padding */
+    int64_t room;      /* E, at least 1; choices beyond are left out, but see rows_most */
+    int64_t alignment; /* at least 1 */
+    int64_t zero;      /* 1: padding is zeros, of rows and scales; 0: it is not written */
+    /* Elements of row_scales from one row, and from one column, to the next. Zeros: contiguous rows. */
+    int64_t scales_row_step, scales_column_step;
+} shmemx_ep_rows_expanded_t;
+
+/*
  * What `agreed` of a dispatch says. A call that a PE declines, or in which a PE would receive more than pe_capacity, is
  * over on all PEs without rows: shmemx_ep_counts says -1 rows to all, and the handle has no routing. So PEs learn of
  * one that needs another instance without asking each other before each call.
@@ -208,14 +236,21 @@ typedef struct {
     int scales_packed WSH_EP_FORMER("by_expert.scales_packed");
     int64_t *waits; /* [n], of one host: ns waited until each source was in the call are added. Or NULL */
     /*
-     * High throughput on one host, both halves. rows_most: rows that by_source has room for (0: pe_capacity). Where
-     * more come, the call was a sending half: shmemx_ep_counts, before the next call, says how many, and the receiving
-     * half is called with room. agreed: as above, of all PEs or of none. row_sums: out, [n][n]: rows from the PEs up
-     * to i to PE j. Or NULL.
+     * High throughput, both halves. rows_most: rows that by_source has room for (0: pe_capacity). Where more come, the
+     * call was a sending half: shmemx_ep_counts, before the next call, says how many, and the receiving half is called
+     * with room; PEs of several hosts may wait for it. agreed: as above, of all PEs or of none. row_sums: out, [n][n]:
+     * rows from the PEs up to i to PE j, with several hosts where PEs agree. Or NULL.
      */
     int64_t rows_most, agreed;
     int32_t *row_sums;
-    int64_t unused[3];
+    const float *global_scale; /* SHMEMX_EP_NVFP4: a positive number; else NULL */
+    /*
+     * High throughput on one host: rows expert by expert, which all PEs ask for or none; by_source has no rows and
+     * row_scales then. With rows_most, room counts like it: where expanded rows are more, with padding, the call was a
+     * sending half, and shmemx_ep_counts' numbers say how much room they take. Or NULL.
+     */
+    const shmemx_ep_rows_expanded_t *expanded;
+    int64_t unused[1];
     shmemx_ep_rows_by_expert_t by_expert; /* out, low latency */
     shmemx_ep_rows_by_source_t by_source; /* out, high throughput */
 } shmemx_ep_dispatch_t;
@@ -253,15 +288,23 @@ typedef struct {
     const float *weights; /* low latency: [T][columns]; NULL: those of the dispatch */
     int64_t *waits;       /* as in a dispatch */
     /*
-     * Low latency on one host, rows in memory of the host: words of symmetric memory that say which rows of y are
-     * there. A row is read when its word, which other threads write, is signal_value or more; rows go as their words
-     * come. [L] with signal_rows 0; else one for so many rows of an expert, [L][ceil(expert_capacity / signal_rows)].
-     * Or NULL: all are there.
+     * Low latency on one host, on a GPU without masks: words that say which rows of y are there. A row is read when its
+     * word, which other threads or kernels write after the rows, is signal_value or more; rows go as their words come.
+     * [L] with signal_rows 0; else one for so many rows of an expert, [L][ceil(expert_capacity / signal_rows)]. Or
+     * NULL: all are there. Symmetric memory; with rows in memory of the GPU any of its memory. There signal_blocks is
+     * how many blocks, so SMs, the kernel has at most, which those that it waits for do not have (0: half of the
+     * instance's).
      */
     const uint32_t *signals;
     uint32_t signal_value;
     int signal_rows;
-    int64_t unused[4];
+    int64_t signal_blocks;
+    /*
+     * High throughput on one host: [pe_capacity][K], as rows_expanded has them. y has expanded rows, whose sums for
+     * each received row, in FP32 in the order of its choices and rounded to BF16, are what is combined. Or NULL.
+     */
+    const int32_t *places;
+    int64_t unused[2];
 } shmemx_ep_combine_t;
 
 int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call);

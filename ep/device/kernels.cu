@@ -23,7 +23,8 @@ static __global__ void __launch_bounds__(EP_THREADS)
     EP_CLOCK(&run, 3);
     if (call.halves & SHMEMX_EP_RECEIVE) {
         ep_dispatch_receive(&run, &call);
-        ep_publish(&run, &published, call.handle);
+        if (!ep_tells_early(&call))
+            ep_publish(&run, &published, call.handle);
         EP_CLOCK(&run, 6);
     }
 }

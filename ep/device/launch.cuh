@@ -40,7 +40,7 @@ static bool ep_is_captured(cudaStream_t stream)
 static const struct ep_low_kernels *ep_low_kernels(const struct ep_shape *shape)
 {
     if (shape->masks)
-        return &ep_low_masks_kernels;
+        return shape->far ? &ep_low_far_masks_kernels : &ep_low_masks_kernels;
     return shape->far ? &ep_low_far_kernels : &ep_low_near_kernels;
 }
 
@@ -48,13 +48,23 @@ static const void *ep_dispatch_kernel(const struct ep_shape *shape)
 {
     if (!shape->pushes)
         return shape->pulls ? ep_kernel_pull_dispatch : (const void *)ep_kernel_dispatch;
+    if (shape->dtype == SHMEMX_EP_NVFP4)
+        return ep_kernel_nvfp4_dispatch;
     return ep_low_kernels(shape)->dispatch;
 }
 
-static const void *ep_combine_kernel(const struct ep_shape *shape)
+/* Whether low latency has kernels of its own for a combine of one half, and for one with signals. */
+static bool ep_has_more_kernels(const struct ep_shape *shape)
+{
+    return shape->pushes && !shape->far && !shape->masks;
+}
+
+static const void *ep_combine_kernel(const struct ep_shape *shape, int halves)
 {
     if (!shape->pushes)
         return shape->pulls ? ep_kernel_pull_combine : (const void *)ep_kernel_combine;
+    if (halves != SHMEMX_EP_BOTH && ep_has_more_kernels(shape))
+        return ep_kernel_halves_combine;
     return ep_low_kernels(shape)->combine;
 }
 
@@ -84,11 +94,14 @@ static cudaError_t ep_shared_allow(const void *kernel, size_t bytes)
  */
 static int ep_grid_most(const struct shmemx_ep *ep, int *most)
 {
-    const void *const kernels[] = {ep_dispatch_kernel(&ep->shape), ep_combine_kernel(&ep->shape)};
+    bool pulls = ep->shape.pulls, more = pulls || ep_has_more_kernels(&ep->shape);
+    const void *const kernels[] = {ep_dispatch_kernel(&ep->shape), ep_combine_kernel(&ep->shape, SHMEMX_EP_BOTH),
+                                   pulls ? ep_kernel_expanded_dispatch : ep_kernel_halves_combine,
+                                   pulls ? ep_kernel_expanded_combine : ep_kernel_signals_combine};
     size_t shared = ep->shape.group;
     int fits = 0;
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (more ? 4 : 2); i++) {
         if (ep->shape.pushes && ep_shared_allow(kernels[i], shared))
             return ep_shared_refuse(shared);
         if (shmemx_collective_launch_query_gridsize(kernels[i], dim3(EP_THREADS), NULL, shared, &fits))
@@ -99,6 +112,18 @@ static int ep_grid_most(const struct shmemx_ep *ep, int *most)
     return 0;
 }
 
+/* One PE says it, once. */
+static void ep_say_fewer(const struct shmemx_ep *ep, int asked, int most)
+{
+    static bool said;
+
+    if (!said && !ep->shape.me)
+        ep_warn("calls have %d SMs of the %d that were asked for: the GPU has room for so many blocks of each PE "
+                        "that shares it",
+                        most, asked);
+    said = true;
+}
+
 static int ep_grid_choose(const struct shmemx_ep *ep, int *blocks)
 {
     enum { EP_BLOCKS = 24, EP_LOW_BLOCKS = 128 };
@@ -106,6 +131,10 @@ static int ep_grid_choose(const struct shmemx_ep *ep, int *blocks)
 
     if (ep_grid_most(ep, &most))
         return 1;
+    if (asked > most && most > 0 && ep->config.fewer_blocks) {
+        ep_say_fewer(ep, asked, most);
+        asked = most;
+    }
     if (asked > most || most < 1)
         return ep_refuse("shmemx_ep_create",
                          "blocks is %d, and the GPU has room for %d at once, of each PE that shares it: give that at "
@@ -141,16 +170,27 @@ static void ep_lay_out_run(const struct shmemx_ep *ep, struct ep_kernels *kernel
     run->counters = (const shmemx_counter_t *)ep_take(pieces, sizeof(shmemx_counter_t) * (size_t)shape->counters);
 }
 
+/* What another instance has left in this memory must not be taken for flags, nor for the ticket of a handle. */
+static cudaError_t ep_clear(const struct shmemx_ep *ep, cudaStream_t stream)
+{
+    const struct ep_shape *shape = &ep->shape;
+    cudaError_t status = cudaSuccess;
+
+    if (shape->zeros)
+        status = cudaMemsetAsync(ep->arena, 0, shape->zeros, stream);
+    return status ? status
+                  : cudaMemsetAsync(ep->arena + shape->handle, 0, (size_t)shape->handles * shape->kept, stream);
+}
+
 static cudaError_t ep_fill_run(const struct shmemx_ep *ep, const struct ep_kernels *kernels)
 {
     const struct ep_shape *shape = &ep->shape;
     const struct ep_run *run = &kernels->run;
-    cudaError_t status;
+    cudaError_t status = ep_clear(ep, kernels->stream);
 
-    if (shape->zeros && cudaMemsetAsync(ep->arena, 0, shape->zeros, kernels->stream))
-        return cudaErrorUnknown;
-    status = cudaMemcpyAsync((void *)run->near_arena, ep->near_arena, sizeof(char *) * (size_t)shape->near,
-                             cudaMemcpyHostToDevice, kernels->stream);
+    if (!status)
+        status = cudaMemcpyAsync((void *)run->near_arena, ep->near_arena, sizeof(char *) * (size_t)shape->near,
+                                 cudaMemcpyHostToDevice, kernels->stream);
     if (!status)
         status = cudaMemcpyAsync((void *)run->pes, ep->pes, sizeof(int) * (size_t)shape->n, cudaMemcpyHostToDevice,
                                  kernels->stream);
@@ -172,11 +212,11 @@ static cudaError_t ep_make_run(struct shmemx_ep *ep, struct ep_kernels *kernels)
     if (!status)
         status = cudaMemsetAsync(pieces.memory, 0, pieces.bytes, kernels->stream);
     if (!status)
-        status = cudaHostAlloc((void **)&ep->phase, ep_pinned_bytes(&ep->shape),
+        status = cudaHostAlloc((void **)&ep->phase, ep_phase_bytes(&ep->shape),
                                cudaHostAllocMapped | cudaHostAllocPortable);
     if (status)
         return status;
-    memset(ep->phase, 0, ep_pinned_bytes(&ep->shape));
+    memset(ep->phase, 0, ep_phase_bytes(&ep->shape));
     pieces.bytes = 0;
     ep_lay_out_run(ep, kernels, &pieces);
     kernels->run.shape = ep->shape;
@@ -188,20 +228,43 @@ static cudaError_t ep_make_run(struct shmemx_ep *ep, struct ep_kernels *kernels)
     return ep_fill_run(ep, kernels);
 }
 
-static cudaError_t ep_start(const void *kernel, const struct ep_kernels *kernels, cudaStream_t stream, void **args)
+/*
+ * Whether blocks wait for other blocks of their kernel, and so are to be resident together. Of a half alone among near
+ * PEs none does: a sending half waits for nobody, a receiving half for those of others.
+ */
+static bool ep_is_together(const struct ep_shape *shape, int halves)
+{
+    bool half = halves == SHMEMX_EP_SEND || halves == SHMEMX_EP_RECEIVE;
+
+    return !half || !shape->pushes || shape->far || shape->masks;
+}
+
+static cudaError_t ep_start(const void *kernel, int blocks, const struct ep_kernels *kernels, int halves,
+                            cudaStream_t stream, void **args)
 {
     cudaLaunchAttribute together = {};
     cudaLaunchConfig_t config = {};
 
     together.id = cudaLaunchAttributeCooperative;
     together.val.cooperative = 1;
-    config.gridDim = dim3((unsigned)kernels->blocks);
+    config.gridDim = dim3((unsigned)blocks);
     config.dynamicSmemBytes = kernels->run.shape.group;
     config.blockDim = dim3(EP_THREADS);
     config.stream = stream;
     config.attrs = &together;
-    config.numAttrs = 1;
+    config.numAttrs = ep_is_together(&kernels->run.shape, halves);
     return cudaLaunchKernelExC(&config, kernel, args);
+}
+
+/* A dispatch whose rows are expanded, or without halves. */
+static cudaError_t ep_start_expanded(struct ep_kernels *kernels, const shmemx_ep_dispatch_t *call, cudaStream_t stream)
+{
+    struct ep_run_expanded run = {kernels->run, {}};
+    void *args[] = {&run, (void *)call};
+
+    if (call->expanded)
+        run.expanded = *call->expanded;
+    return ep_start(ep_kernel_expanded_dispatch, kernels->blocks, kernels, call->halves, stream, args);
 }
 
 static cudaError_t ep_start_dispatch(struct ep_kernels *kernels, const shmemx_ep_dispatch_t *call, cudaStream_t stream)
@@ -214,26 +277,54 @@ static cudaError_t ep_start_dispatch(struct ep_kernels *kernels, const shmemx_ep
     if ((call->halves & SHMEMX_EP_RECEIVE) && !ep_is_captured(stream))
         run->ticket = published.ticket = ++kernels->launched[call->handle];
     run->published = published;
-    return ep_start(ep_dispatch_kernel(&run->shape), kernels, stream,
+    if (call->expanded)
+        return ep_start_expanded(kernels, call, stream);
+    return ep_start(ep_dispatch_kernel(&run->shape), kernels->blocks, kernels, call->halves, stream,
                     run->shape.pushes || run->shape.pulls ? two : args);
+}
+
+/*
+ * Of a combine whose rows wait for other kernels: these need SMs, too, so that by default all PEs that share the GPU
+ * have half of what they may.
+ */
+static int ep_signal_blocks(const struct ep_kernels *kernels, int64_t asked)
+{
+    int half = (kernels->blocks + 1) / 2;
+
+    if (asked)
+        return asked < kernels->blocks ? (int)asked : kernels->blocks;
+    return half;
 }
 
 static cudaError_t ep_start_combine(struct ep_kernels *kernels, const shmemx_ep_combine_t *call, cudaStream_t stream)
 {
     void *args[] = {&kernels->run, (void *)call};
 
-    return ep_start(ep_combine_kernel(&kernels->run.shape), kernels, stream, args);
+    if (call->signals && call->halves & SHMEMX_EP_SEND)
+        return ep_start(ep_kernel_signals_combine, ep_signal_blocks(kernels, call->signal_blocks), kernels,
+                        call->halves, stream, args);
+    if (call->places)
+        return ep_start(ep_kernel_expanded_combine, kernels->blocks, kernels, call->halves, stream, args);
+    return ep_start(ep_combine_kernel(&kernels->run.shape, call->halves), kernels->blocks, kernels, call->halves,
+                    stream, args);
 }
 
 /* Nothing is loaded, nor memory for a stack found, when kernels may be waiting. */
 static cudaError_t ep_start_first(struct ep_kernels *kernels)
 {
+    const struct ep_shape *shape = &kernels->run.shape;
+    const void *const combines[] = {ep_combine_kernel(shape, SHMEMX_EP_BOTH),
+                                    shape->pulls ? ep_kernel_expanded_combine : ep_kernel_halves_combine,
+                                    ep_kernel_signals_combine};
     shmemx_ep_dispatch_t dispatch = {};
     shmemx_ep_combine_t combine = {};
+    void *args[] = {&kernels->run, &combine};
     cudaError_t status = ep_start_dispatch(kernels, &dispatch, kernels->stream);
 
-    if (!status)
-        status = ep_start_combine(kernels, &combine, kernels->stream);
+    if (!status && shape->pulls)
+        status = ep_start_expanded(kernels, &dispatch, kernels->stream);
+    for (int i = 0; !status && i < (shape->pulls ? 2 : ep_has_more_kernels(shape) ? 3 : 1); i++)
+        status = ep_start(combines[i], kernels->blocks, kernels, 0, kernels->stream, args);
     return status ? status : cudaStreamSynchronize(kernels->stream);
 }
 
@@ -335,8 +426,6 @@ static int ep_low_counts(struct shmemx_ep *ep, int handle, int32_t *counts, int3
     struct ep_kept kept;
 
     do {
-        if (ep->masks)
-            ep_masks_news(ep);
         status = cudaMemcpyAsync(&kept, from, sizeof kept, cudaMemcpyDeviceToHost, kernels->stream);
         if (!status)
             status = cudaStreamSynchronize(kernels->stream);

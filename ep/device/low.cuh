@@ -11,6 +11,7 @@
 /* The pass for the host knows no device code of the library's: it needs the names alone. */
 #if defined __CUDACC__ && !defined __CUDA_ARCH__
 static __device__ uint64_t wsh_ptx_poll(const uint64_t *) { return 0; }
+static __device__ uint32_t wsh_ptx_poll(const uint32_t *) { return 0; }
 static __device__ void wsh_ptx_put(uint64_t *, uint64_t) {}
 static __device__ void wsh_ptx_signal_set(uint64_t *, uint64_t) {}
 static __device__ void wsh_ptx_acquire() {}
@@ -20,6 +21,7 @@ static __device__ uint64_t wsh_ptx_nanoseconds() { return 0; }
 
 typedef uint64_t *ep_raised_fn(const struct ep_run *run, const void *arg, int k);
 typedef const uint64_t *ep_flag_fn(const struct ep_run *run, const void *arg, int k, int *near);
+typedef const uint64_t *ep_word_fn(const struct ep_run *run, const void *arg, int k);
 typedef uint64_t *ep_counted_fn(const struct ep_run *run, const void *arg, int k, uint64_t *total);
 typedef int ep_group_fn(const struct ep_run *run, const void *arg, int k);
 
@@ -37,9 +39,33 @@ EP_STEP int ep_low_far(const struct ep_run *run)
 }
 #endif
 
-/* Nor masks, but in low_masks.cu (masks/waits.cuh). */
+/* Nor rows of SHMEMX_EP_NVFP4, but in low_nvfp4.cu; nor signals, but in low_signals.cu. */
+#ifdef EP_LOW_NVFP4
+#define ep_low_nvfp4(run) (EP_LOW_NVFP4)
+#else
+#define ep_low_nvfp4(run) 0
+#define ep_nvfp4_to_each(run, x, columns, whole, n, to, arg, delta) ((void)0)
+#endif
+/* Nor sums that sending halves bring, but in low_halves.cu. */
+#ifdef EP_LOW_HALVES
+#define ep_low_sums_early(run) (EP_LOW_HALVES)
+#else
+#define ep_low_sums_early(run) 0
+#endif
+#ifdef EP_LOW_SIGNALS
+#define ep_low_signalled(args) (EP_LOW_SIGNALS)
+#else
+#define ep_low_signalled(args) 0
+#define ep_low_send_signalled(run, call, args, form) ((void)0)
+#endif
+
+/* Warps send rows to far and near peers at once. */
+#define ep_low_sides(run) 0
+
+/* Nor masks, but in low_masks.cu and low_far_masks.cu (masks/waits.cuh). */
 #ifndef EP_LOW_MASKS
-#define ep_low_masks_begin(run) ((void)0)
+#define ep_low_masks_begin(run, halves) ((void)0)
+#define ep_low_masks_known(run) ((void)0)
 #define ep_masked(run, pe) ((void)(pe), 0)
 #define ep_masked_before(run, pe) ((void)(pe), 0)
 #define ep_lacks(run, expert) 0
@@ -49,7 +75,9 @@ EP_STEP int ep_low_far(const struct ep_run *run)
 #define ep_lie_apart(run) 0
 #define ep_absent(run, wait, polls) false
 #define ep_absent_blank(run, args, come) ((void)0)
-#define ep_low_words_again(run, number) 0
+#define ep_low_words_again(run, number, sources) 0
+#define ep_note_put(run, counter, pe) ((void)(counter), (void)(pe))
+#define ep_low_gives_up(run, args, far) 0
 #define ep_low_dispatched(run, args, call, receives) ep_low_last(run)
 #define ep_low_combined_by_last(run, args, call, receives) ep_low_last(run)
 #endif
@@ -106,7 +134,7 @@ EP_STEP void ep_word_store(uint64_t *word, uint64_t value)
 }
 
 /* Polls of about a millisecond, after which a wait says what it waits for. */
-enum { EP_LOW_POLLS = 1 << 11 };
+enum { EP_LOW_POLLS = 1 << 11, EP_LOW_FAR_POLLS = 1 << 7 }; /* the second ones read words of the host */
 
 /* A wait of a lane. */
 struct ep_low_wait {
@@ -145,7 +173,7 @@ EP_LOOP void ep_low_note(struct ep_phase *at, const struct ep_state *state, stru
     struct wsh_dev_wait longer = {dispatch ? "shmemx_ep_dispatch" : "shmemx_ep_combine", wait->word, wait->value,
                                   SHMEM_CMP_EQ, wait->since};
 
-    wsh_dev_long_wait(&longer);
+    wsh_dev_report_wait(&longer);
     wait->since = longer.since;
 #endif
 }
@@ -194,18 +222,24 @@ EP_STEP uint32_t ep_word_await(const struct ep_run *run, int phase, int near, co
     return (uint32_t)(value >> 32);
 }
 
-/* A worker waits for the flags k from 0 to n - 1 that there are. All leave together. Acquires: pairs with ep_raise. */
-EP_STEP void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
-                            uint64_t number)
+/*
+ * A worker waits for the flags k from 0 to n - 1 that there are. All leave together. Acquires: pairs with ep_raise.
+ * Flags may have the bit `mark` beside the number: returns this lane's.
+ */
+EP_STEP uint64_t ep_flags_await_by_lane(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
+                                        uint64_t number, uint64_t mark)
 {
     int k = (int)ep_lane(), near = 0;
     const uint64_t *mine = k < n ? flag(run, arg, k, &near) : NULL;
     struct ep_low_wait wait = {mine, number, 0, phase, near};
     bool there = !mine;
     unsigned polls = 0;
+    uint64_t value = 0;
 
     while (!__all_sync(EP_ALL_LANES, there)) {
-        there = there || wsh_ptx_poll(mine) == number;
+        if (!there)
+            value = wsh_ptx_poll(mine);
+        there = there || (value & ~mark) == number;
         polls++;
         if (!there)
             there = ep_absent(run, &wait, polls);
@@ -216,6 +250,41 @@ EP_STEP void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_
         ep_low_polled(run, &wait, polls);
     wsh_ptx_acquire();
     wsh_ptx_warp_sync();
+    return value & mark;
+}
+
+EP_STEP void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
+                            uint64_t number)
+{
+    ep_flags_await_by_lane(run, phase, n, flag, arg, number, 0);
+}
+
+/* Returns a bit of each k whose flag has the mark. */
+EP_STEP uint32_t ep_flags_await_marked(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
+                                       uint64_t number, uint64_t mark)
+{
+    return __ballot_sync(EP_ALL_LANES, ep_flags_await_by_lane(run, phase, n, flag, arg, number, mark) != 0);
+}
+
+/* Looks in vain of a warp in a call, of about half a microsecond: a word of a PE that began with it takes a few. */
+enum { EP_LOW_PATIENCE = 8 };
+
+/* Whether all words of k from 0 to n - 1 that there are have come, or come soon. */
+EP_STEP bool ep_words_soon(const struct ep_run *run, int n, ep_word_fn *word, const void *arg, uint32_t call,
+                           int *patience)
+{
+    int k = (int)ep_lane();
+    const uint64_t *mine = k < n ? word(run, arg, k) : NULL;
+    bool there = !mine;
+
+    for (;;) {
+        there = there || (uint32_t)wsh_ptx_poll(mine) == call;
+        if (__all_sync(EP_ALL_LANES, there))
+            return true;
+        if (*patience <= 0)
+            return false;
+        --*patience;
+    }
 }
 
 /* Flags of k from 0 to n - 1: all lanes' stores come before, for they meet; one release for each lane that has one. */
@@ -231,5 +300,8 @@ EP_STEP void ep_raise(const struct ep_run *run, int n, ep_raised_fn *flag, const
 
 #include "ep/device/low_far.cuh"
 #include "ep/device/low_rows.cuh"
+#ifdef EP_LOW_NVFP4
+#include "ep/device/nvfp4.cuh"
+#endif
 
 #endif

@@ -102,14 +102,29 @@ EP_STEP void ep_low_watched(const struct ep_run *run, const struct ep_watch *wat
     __syncwarp();
 }
 
-/* By a lane: whether far peer i's has come, which others are told. Late, it waits for that. */
-EP_STEP bool ep_low_has_come(const struct ep_run *run, const struct ep_watch *watch, int i, bool late)
+#ifdef EP_LOW_MASKS
+#include "ep/device/masks/far.cuh"
+#else
+#define ep_low_far_gone(run, wait, polls, late) ((void)(wait), (void)(polls), false)
+#define ep_low_far_seen(run) ((void)0)
+
+/* Of a counter. Late, until it has come. */
+EP_STEP bool ep_low_counted(const struct ep_run *run, int counter, uint64_t value, bool late)
+{
+    if (!late)
+        return shmemx_counter_fetch(run->counters[counter]) >= value;
+    shmemx_counter_wait_until(run->counters[counter], value);
+    return true;
+}
+#endif
+
+/* By a lane: whether far peer i's has come, or it is given up, which others are told. Late, it may wait for that. */
+EP_STEP bool ep_low_has_come(const struct ep_run *run, const struct ep_watch *watch, int i, bool late,
+                             struct ep_low_wait *wait, unsigned polls)
 {
     int at = i * watch->step + watch->offset;
 
-    if (late)
-        shmemx_counter_wait_until(run->counters[watch->first + at], watch->value);
-    else if (shmemx_counter_fetch(run->counters[watch->first + at]) < watch->value)
+    if (!ep_low_counted(run, watch->first + at, watch->value, late) && !ep_low_far_gone(run, wait, polls, late))
         return false;
     wsh_ptx_signal_set(ep_low_seen(run, watch->first + at), watch->value);
     if (late)
@@ -124,13 +139,14 @@ EP_LOOP void ep_low_watch_all(const struct ep_run *run, struct ep_watch watch)
     for (int from = 0; from < run->shape.far; from += EP_LANES) {
         int i = from + (int)ep_lane();
         bool there = i >= run->shape.far;
+        struct ep_low_wait wait = {NULL, watch.value, 0, watch.phase, ep_far_pe(&run->shape, there ? 0 : i)};
 
         for (unsigned polls = 0; !__all_sync(EP_ALL_LANES, there); polls++) {
             if (!late && polls == EP_WATCH_POLLS) {
                 late = true;
                 ep_low_watched(run, &watch);
             }
-            there = there || ep_low_has_come(run, &watch, i, late);
+            there = there || ep_low_has_come(run, &watch, i, late, &wait, polls);
         }
     }
     if (late && ep_lane() == 0)
@@ -154,6 +170,7 @@ EP_STEP void ep_await_one(const struct ep_run *run, int phase, int first, int i,
     (void)phase;
     while (wsh_ptx_poll(seen) < value) {
     }
+    ep_low_far_seen(run);
 }
 
 #endif

@@ -15,9 +15,10 @@ struct ep_chunk_entries {
     struct ep_entry held[EP_HELD];
 };
 
-/* Lane i has the row of token i, here; -1: none. */
+/* Lane i has the row of token i, here; -1: none. Expanded: of each entry its place. */
 struct ep_chunk_rows {
     int row;
+    EP_EXPANDING(int place[EP_HELD];)
 };
 
 /* Of each entry the row to add, or NULL. */
@@ -45,11 +46,6 @@ EP_STEP int ep_turn(const struct ep_run *run)
 EP_STEP int ep_tells(const struct ep_run *run)
 {
     return __syncthreads_or(threadIdx.x == 0 && atomicExch(&run->state->told, 1u) == 0);
-}
-
-EP_STEP void ep_publish_numbers(const struct ep_run *run, int handle)
-{
-    ep_publish_kept(run, &run->published, handle);
 }
 
 /* What this lane has polled: before a barrier, what was stored before it is there for all. */
@@ -209,6 +205,10 @@ EP_STEP void ep_chunk_out(const struct ep_run *run, const shmemx_ep_dispatch_t *
     }
 }
 
+#ifdef EP_EXPANDS
+#include "ep/device/places.cuh"
+#endif
+
 /* Where the rows belong; tells the caller what it wants to know of them. */
 EP_STEP struct ep_chunk_rows ep_chunk_find(const struct ep_run *run, const struct ep_call *call,
                                            const shmemx_ep_dispatch_t *args, const struct ep_chunk *chunk,
@@ -240,6 +240,7 @@ EP_STEP struct ep_chunk_rows ep_chunk_find(const struct ep_run *run, const struc
             rows.row = (int)row;
     }
     ep_chunk_out(run, args, chunk, entries, rows.row);
+    EP_EXPANDING(ep_chunk_places(run, call, chunk, entries, &rows);)
     return rows;
 }
 
@@ -387,5 +388,19 @@ EP_STEP void ep_sum_terms(const struct ep_run *run, void *out, int piece, int pi
         ep_sum_piece<EP_SUM_ROWS, EP_SUM_CHUNKS>((uint4 *)out, term, first, end, units);
     }
 }
+
+#ifdef EP_EXPANDS
+/* The sum of the expanded rows of a received one, in the order of its choices, each of which a lane has. */
+EP_STEP void ep_fold_row(const struct ep_run *run, const shmemx_ep_combine_t *args, void *out, int row)
+{
+    int lane = (int)ep_lane(), topk = run->shape.topk;
+    int place = lane < topk ? ep_places(args)[(int64_t)row * topk + lane] : -1;
+    struct ep_chunk_terms terms = {{NULL, NULL}};
+
+    if (place >= 0)
+        terms.row[0] = (const char *)args->y + (int64_t)place * run->shape.hidden * 2;
+    ep_sum_terms(run, out, 0, 1, &terms, 0);
+}
+#endif
 
 #endif

@@ -130,7 +130,7 @@ EP_STEP void ep_rank_offsets(const struct ep_run *run, struct ep_ranks ranks, in
         int range = first + warp / warps * (int)gridDim.x + (int)blockIdx.x, at = 0;
 
         ranks.first = range * ranks.many; /* beyond the last one: no expert */
-        ranks.near = ep_pe_is_near(shape, range);
+        ranks.near = ep_pe_is_near(shape, range) EP_EXPANDING(&&!ep_expanded(run));
         if (warps > 1)
             at = ep_rank_before(ep_rank_range<false, false>(run, &ranks, from, to, 0), warps);
         at = ep_rank_range<false, true>(run, &ranks, from, to, at);
@@ -181,6 +181,108 @@ EP_STEP void ep_rank_counts(const struct ep_run *run, const struct ep_ranks *ran
     }
 }
 
+#ifdef EP_EXPANDS
+/*
+ * How many tokens before each have its experts, in place of rows: blocks share out experts, and have a bit for each of
+ * these and each of some tokens. There are no far peers then.
+ */
+enum { EP_RANK_EXPERTS = 16, EP_RANK_HELD = 8 };
+#ifndef EP_RANK_WORDS
+#define EP_RANK_WORDS 64 /* 2,048 tokens */
+#endif
+
+struct ep_rank_bits {
+    unsigned *bits; /* [EP_RANK_EXPERTS][EP_RANK_WORDS] */
+    int *before;    /* [EP_RANK_EXPERTS]: tokens that have the expert, before these */
+    int expert, experts, token, tokens;
+};
+
+EP_STEP int ep_rank_bits_before(const unsigned *bits, int token)
+{
+    int before = __popc(bits[token / EP_LANES] & ((1u << token % EP_LANES) - 1));
+
+    for (int word = 0; word < token / EP_LANES; word++)
+        before += __popc(bits[word]);
+    return before;
+}
+
+/* Choices of this thread from number `first` on: of those that are of these experts, the bit or (STORES) the number. */
+template <bool STORES>
+EP_STEP void ep_rank_choices(const struct ep_run *run, const struct ep_ranks *ranks, const struct ep_rank_bits &of,
+                             int first)
+{
+    int topk = run->shape.topk, expert[EP_RANK_HELD];
+
+#pragma unroll
+    for (int i = 0; i < EP_RANK_HELD; i++) {
+        int at = first + i * EP_THREADS;
+
+        expert[i] = at < of.tokens * topk ? ep_rank_choice(run, ranks, of.token * topk + at) - of.expert : -1;
+    }
+#pragma unroll
+    for (int i = 0; i < EP_RANK_HELD; i++) {
+        int token = (first + i * EP_THREADS) / topk, k = (first + i * EP_THREADS) % topk;
+        unsigned *bits = of.bits + expert[i] * EP_RANK_WORDS;
+
+        if ((unsigned)expert[i] >= (unsigned)of.experts)
+            continue;
+        if (STORES)
+            ep_rank_entry(run, ranks, of.token + token, k)->row =
+                of.before[expert[i]] + ep_rank_bits_before(bits, token);
+        else
+            atomicOr(bits + token / EP_LANES, 1u << token % EP_LANES);
+    }
+}
+
+/* Some tokens' choices of some experts. All threads of a block. */
+EP_STEP void ep_rank_window(const struct ep_run *run, const struct ep_ranks *ranks, const struct ep_rank_bits &of)
+{
+    enum { EACH = EP_RANK_HELD * EP_THREADS };
+    int lane = (int)threadIdx.x, choices = of.tokens * run->shape.topk;
+
+    for (int i = lane; i < EP_RANK_EXPERTS * EP_RANK_WORDS; i += EP_THREADS)
+        of.bits[i] = 0;
+    __syncthreads();
+#pragma unroll 1
+    for (int first = lane; first < choices; first += EACH)
+        ep_rank_choices<false>(run, ranks, of, first);
+    __syncthreads();
+#pragma unroll 1
+    for (int first = lane; first < choices; first += EACH)
+        ep_rank_choices<true>(run, ranks, of, first);
+    __syncthreads();
+    if (lane < EP_RANK_EXPERTS)
+        of.before[lane] +=
+            ep_rank_bits_before(of.bits + lane * EP_RANK_WORDS, EP_RANK_WORDS * EP_LANES - 1) +
+            (int)(of.bits[lane * EP_RANK_WORDS + EP_RANK_WORDS - 1] >> (EP_LANES - 1));
+    __syncthreads();
+}
+
+EP_STEP void ep_rank_experts(const struct ep_run *run, const struct ep_ranks *ranks, int tokens)
+{
+    enum { TOKENS = EP_RANK_WORDS * EP_LANES };
+    EP_SHARED(unsigned, bits, EP_RANK_EXPERTS *EP_RANK_WORDS);
+    EP_SHARED(int, before, EP_RANK_EXPERTS);
+    int experts = run->shape.experts, each = (experts + (int)gridDim.x - 1) / (int)gridDim.x;
+    int first = (int)blockIdx.x * each, end = first + each < experts ? first + each : experts;
+    struct ep_rank_bits of = {bits, before, 0, 0, 0, 0};
+
+    if (!ep_expanded(run))
+        return;
+#pragma unroll 1
+    for (of.expert = first; of.expert < end; of.expert += EP_RANK_EXPERTS) {
+        of.experts = end - of.expert < EP_RANK_EXPERTS ? end - of.expert : EP_RANK_EXPERTS;
+        if (threadIdx.x < EP_RANK_EXPERTS)
+            before[threadIdx.x] = 0;
+#pragma unroll 1
+        for (of.token = 0; of.token < tokens; of.token += TOKENS) {
+            of.tokens = tokens - of.token < TOKENS ? tokens - of.token : TOKENS;
+            ep_rank_window(run, ranks, of);
+        }
+    }
+}
+#endif
+
 /* What is behind a far peer, part by part: rows of images. */
 EP_STEP void ep_rank_images(const struct ep_run *run, struct ep_ranks ranks, int tokens, int32_t *rows)
 {
@@ -213,6 +315,7 @@ EP_LOOP void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, 
     ep_rank_counts(run, &ranks, tokens, counts);
     ep_rank_offsets(run, ranks, tokens, counts);
     ep_rank_images(run, ranks, tokens, rows);
+    EP_EXPANDING(ep_rank_experts(run, &ranks, tokens);)
 }
 
 #endif

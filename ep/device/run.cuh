@@ -58,8 +58,35 @@ struct ep_run {
     char *near_few[EP_NEAR_FEW]; /* the first of near_arena */
     uint64_t ticket;             /* low latency: of this launch, for the host; 0: of a graph */
     struct ep_marks *marks;        /* of a trace; NULL: there is none */
-    struct ep_published published; /* high throughput in one host */
+    struct ep_published published; /* high throughput: of numbers that come before rows */
 };
+
+/* The same of kernels of high throughput that expand rows. */
+struct ep_run_expanded {
+    struct ep_run run;
+    shmemx_ep_rows_expanded_t expanded;
+};
+
+/* EP_EXPANDING has code of such kernels, which others do not have: theirs stays as it is. */
+#ifdef EP_EXPANDS
+#define EP_EXPANDING(...) __VA_ARGS__
+#ifndef EP_EXPANDED_OF
+#define EP_EXPANDED_OF(run) (&((const struct ep_run_expanded *)(run))->expanded)
+#endif
+
+EP_STEP const shmemx_ep_rows_expanded_t *ep_expanded(const struct ep_run *run)
+{
+    (void)run;
+    return EP_EXPANDED_OF(run);
+}
+
+EP_STEP const int32_t *ep_places(const shmemx_ep_combine_t *args)
+{
+    return args->places;
+}
+#else
+#define EP_EXPANDING(...)
+#endif
 
 /* Of the GPU, in ns. */
 EP_STEP uint64_t ep_gpu_time()

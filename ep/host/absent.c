@@ -94,7 +94,7 @@ static void blank_scales(const struct ep_run *run, const shmemx_ep_dispatch_t *a
                          int end)
 {
     const struct ep_shape *shape = &run->shape;
-    int columns = shape->hidden / EP_GROUP / (args->scales_packed ? 4 : 1);
+    int columns = (int)(shape->scales / sizeof(float)) / (args->scales_packed ? 4 : 1);
     float *scales = args->row_scales + (size_t)kind * shape->capacity * columns;
 
     if (!args->scales_row_step)

@@ -11,8 +11,8 @@ int ep_host_workers(void)
 
 static struct ep_run host_run(struct shmemx_ep *ep)
 {
-    struct ep_run run = {ep->shape, ep->arena, ep->near_arena, ep->pes,   ep->counters,
-                         ep->state, ep->phase, ep->ctx,        ep->group, ep->masks};
+    struct ep_run run = {ep->shape, ep->arena, ep->near_arena, ep->pes,   ep->counters, ep->state,
+                         ep->phase, ep->ctx,   ep->group,      ep->masks, NULL};
 
     return run;
 }
@@ -58,6 +58,7 @@ void ep_host_pull_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *cal
 {
     struct ep_run run = host_run(ep);
 
+    run.expanded = call->expanded;
     phase_call(ep, call->halves & SHMEMX_EP_SEND ? ep->state->dispatches : ep->state->received);
     ep_pull_dispatch(&run, call, call->halves);
 }

@@ -3,7 +3,7 @@
 #ifndef WSH_EP_HOST_PULL_H
 #define WSH_EP_HOST_PULL_H
 
-#include "ep/steps/ready.h"
+#include "ep/steps/places.h"
 
 /* What is known of a chunk's tokens: it is read where it lies. */
 struct ep_chunk_entries {
@@ -11,7 +11,8 @@ struct ep_chunk_entries {
 };
 
 struct ep_chunk_rows {
-    int row[EP_CHUNK]; /* here, of each token; -1: none */
+    int row[EP_CHUNK];                /* here, of each token; -1: none */
+    int place[EP_CHUNK][EP_TOPK_MAX]; /* expanded, of each choice */
 };
 
 struct ep_chunk_terms {
@@ -28,13 +29,6 @@ EP_STEP int ep_tells(const struct ep_run *run)
 {
     (void)run;
     return 1;
-}
-
-/* The host reads them in the arena. */
-EP_STEP void ep_publish_numbers(const struct ep_run *run, int handle)
-{
-    (void)run;
-    (void)handle;
 }
 
 EP_STEP void ep_words_seen(const struct ep_run *run)
@@ -73,6 +67,53 @@ EP_STEP void ep_chunk_keep(const struct ep_run *run, const struct ep_chunk *chun
            chunk->n * run->shape.meta);
 }
 
+/* What a token's choices say that has a row here: places, and the numbers of expanded rows. */
+EP_STEP void ep_chunk_places(const struct ep_run *run, const struct ep_call *call,
+                             const struct ep_chunk *chunk, const struct ep_meta *meta, int row, int *places)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    for (int k = 0; k < shape->topk; k++) {
+        const struct ep_entry *entry = &meta->entry[k];
+
+        places[k] = row < 0 ? -1 : ep_place_of(run, call, chunk->pe, entry->expert, entry->row);
+        if (row >= 0 && ep_expanded(run)->places)
+            ep_expanded(run)->places[(size_t)row * shape->topk + k] = places[k];
+        if (places[k] >= 0)
+            ep_place_out(run, places[k], row, entry->expert - shape->me * shape->mine, entry->weight);
+    }
+}
+
+EP_STEP void ep_place_scales(const struct ep_run *run, const float *scales, int place)
+{
+    const shmemx_ep_rows_expanded_t *expanded = ep_expanded(run);
+    int64_t row = expanded->scales_row_step, column = expanded->scales_column_step;
+    int n = (int)(run->shape.scales / sizeof(float));
+
+    for (int i = 0; i < n; i++)
+        expanded->row_scales[row ? place * row + i * column : (int64_t)place * n + i] =
+            scales ? scales[i] : 0.0f;
+}
+
+/* Token i of a chunk. */
+EP_STEP void ep_spread_row(const struct ep_run *run, const char *from, const float *scales,
+                           const struct ep_chunk_rows *rows, int i)
+{
+    for (int k = 0; k < run->shape.topk; k++) {
+        if (rows->place[i][k] < 0)
+            continue;
+        memcpy((char *)ep_expanded(run)->rows + rows->place[i][k] * run->shape.row, from, run->shape.row);
+        ep_place_scales(run, scales, rows->place[i][k]);
+    }
+}
+
+/* Zeros in place of a row. */
+EP_STEP void ep_blank_row(const struct ep_run *run, int row)
+{
+    memset((char *)ep_expanded(run)->rows + row * run->shape.row, 0, run->shape.row);
+    ep_place_scales(run, NULL, row);
+}
+
 EP_STEP struct ep_chunk_rows ep_chunk_find(const struct ep_run *run, const struct ep_call *call,
                                            const shmemx_ep_dispatch_t *args, const struct ep_chunk *chunk,
                                            const struct ep_chunk_entries *entries)
@@ -92,6 +133,8 @@ EP_STEP struct ep_chunk_rows ep_chunk_find(const struct ep_run *run, const struc
             args->row_sources[rows.row[i]] = chunk->token + i;
         if (args->row_topk || args->row_weights)
             ep_take_topk(run, args, &taken);
+        if (ep_expanded(run))
+            ep_chunk_places(run, call, chunk, meta, rows.row[i], rows.place[i]);
     }
     return rows;
 }
@@ -137,6 +180,31 @@ EP_STEP void ep_sum_terms(const struct ep_run *run, void *out, int piece, int pi
                           const struct ep_chunk_terms *terms, int i)
 {
     ep_sum(run, out, piece, pieces, run->shape.topk, ep_term_at, terms->term[i]);
+}
+
+/* The expanded rows of a received one. */
+struct ep_folded {
+    const shmemx_ep_combine_t *args;
+    int row;
+};
+
+EP_STEP struct ep_term ep_folded_term(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_folded *folded = (const struct ep_folded *)arg;
+    int place = ep_places(folded->args)[(size_t)folded->row * run->shape.topk + k];
+    struct ep_term term = {NULL, 1.0f};
+
+    if (place >= 0)
+        term.row = (const char *)folded->args->y + (size_t)place * run->shape.hidden * 2;
+    return term;
+}
+
+/* Their sum, in the order of its choices. */
+EP_STEP void ep_fold_row(const struct ep_run *run, const shmemx_ep_combine_t *args, void *out, int row)
+{
+    struct ep_folded folded = {args, row};
+
+    ep_sum(run, out, 0, 1, run->shape.topk, ep_folded_term, &folded);
 }
 
 #endif

@@ -45,8 +45,10 @@ static int offset_of(const struct ranks *ranks, const struct ep_meta *meta, int 
 static int row_of(const struct ranks *ranks, const struct ep_meta *meta, int k, int token)
 {
     const struct ep_shape *shape = &ranks->run->shape;
-    int pe = ep_expert_pe(shape, meta->entry[k].expert), first;
+    int expert = meta->entry[k].expert, pe = ep_expert_pe(shape, expert), first;
 
+    if (shape->pulls) /* of the expert's rows, how many come before: offset_of has counted this one */
+        return ranks->counts[(size_t)pe * shape->counted + 1 + expert % shape->mine] - 1;
     if (ep_pe_is_near(shape, pe))
         return token;
     first = first_like(shape, meta, k, same_far);

@@ -3,6 +3,7 @@
 #include "ep/host/run.h"
 
 #include "ep/host/columns.h"
+#include "ep/nvfp4.h"
 
 void ep_scatter(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to,
                 const void *arg)
@@ -112,6 +113,26 @@ void ep_quantize_to_each(const struct ep_run *run, const uint16_t *x, int column
             memcpy(dest + scales, made + scales, (size_t)columns / EP_GROUP * sizeof(float));
         } else {
             ep_quantize(dest, (float *)(dest + scales), x, columns, run->shape.dtype);
+            made = dest;
+        }
+    }
+}
+
+void ep_nvfp4_to_each(const struct ep_run *run, const uint16_t *x, int columns, float whole, int n,
+                      ep_to_fn *to, const void *arg, ptrdiff_t scales)
+{
+    const char *made = NULL;
+
+    for (int k = 0; k < n; k++) {
+        char *dest = to(run, arg, k);
+
+        if (!dest)
+            continue;
+        if (made) {
+            memcpy(dest, made, (size_t)columns / 2);
+            memcpy(dest + scales, made + scales, (size_t)columns / EP_NVFP4_GROUP);
+        } else {
+            wsh_ep_nvfp4_pack(x, columns, whole, (uint8_t *)dest, (uint8_t *)(dest + scales));
             made = dest;
         }
     }

@@ -26,7 +26,14 @@ struct ep_run {
     shmem_ctx_t ctx;
     char *group;
     struct ep_masks *masks; /* or NULL */
+    const shmemx_ep_rows_expanded_t *expanded;
 };
+
+/* As kernels that expand rows, which have the code in EP_EXPANDING, and others not. */
+#define EP_EXPANDS 1
+#define EP_EXPANDING(...) __VA_ARGS__
+#define ep_expanded(run) ((run)->expanded)
+#define ep_places(args) ((args)->places)
 
 /* A BF16 row of a sum, or NULL: none. */
 struct ep_term {
@@ -38,6 +45,7 @@ typedef uint64_t ep_value_fn(const struct ep_run *run, const void *arg, int i);
 typedef void *ep_to_fn(const struct ep_run *run, const void *arg, int k);
 typedef uint64_t *ep_raised_fn(const struct ep_run *run, const void *arg, int k);
 typedef const uint64_t *ep_flag_fn(const struct ep_run *run, const void *arg, int k, int *near);
+typedef const uint64_t *ep_word_fn(const struct ep_run *run, const void *arg, int k);
 typedef uint64_t *ep_counted_fn(const struct ep_run *run, const void *arg, int k, uint64_t *total);
 typedef int ep_group_fn(const struct ep_run *run, const void *arg, int k);
 typedef struct ep_term ep_term_fn(const struct ep_run *run, const void *arg, int k);
@@ -66,6 +74,7 @@ enum { EP_LANES = 1 };
 #define ep_group_memory(run) ((run)->group)
 #define ep_is_first_group(run) 1
 #define ep_low_far(run) ((run)->shape.far)
+#define ep_low_sides(run) 1
 #define ep_groups(run) 1
 #define ep_group_of(run) 0
 #define ep_watching_group(run) 0
@@ -76,7 +85,8 @@ enum { EP_LANES = 1 };
 #define ep_lowest(bits) __builtin_ctzll(bits)
 #define ep_tally(run, number, more) (void)(*(number) += (uint64_t)(more))
 #define ep_near_base(run, near) ((run)->near_arena[near])
-#define ep_low_words_again(run, number) 0
+#define ep_low_words_again(run, number, sources) 0
+#define ep_low_gives_up(run, args, far) 0 /* who is masked has been left out */
 #define ep_low_dispatched(run, args, call, receives) 1
 #define ep_low_combined_by_last(run, args, call, receives) 1
 #define ep_low_publish(run, handle) ((void)(run), (void)(handle))
@@ -89,6 +99,7 @@ enum { EP_LANES = 1 };
  */
 #define ep_masked(run, pe) ((run)->masks && (run)->masks->masked[pe])
 #define ep_masked_before(run, pe) ep_masked(run, pe)
+#define ep_low_masks_known(run) ((void)0)
 #define ep_lacks(run, expert) 0 /* ep_absent_choices has taken it out */
 #define ep_any_masked(run) ((run)->masks && (run)->masks->any)
 #define ep_drops(run, renew) ((run)->masks ? ep_absent_drops(run, renew) : 0)
@@ -102,7 +113,8 @@ int ep_absent_drops(const struct ep_run *run, int renew);
 struct ep_low_come;
 void ep_absent_blank(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                      const struct ep_low_come *come);
-/* A put to a far peer. */
+/* After a put to a far peer. */
+#define ep_note_put(run, counter, pe) ((run)->masks ? ep_absent_count(run, counter, pe) : (void)0)
 void ep_absent_count(const struct ep_run *run, int counter, int pe);
 /* Waits for what number `pe` does; look: as shmemx_uint64_wait_until_timeout. False: it is masked. */
 typedef int ep_look_fn(const void *arg, double seconds);
@@ -111,6 +123,18 @@ bool ep_absent_wait(const struct ep_run *run, int phase, int pe, ep_look_fn *loo
 uint32_t ep_word_await(const struct ep_run *run, int phase, int near, const uint64_t *word, uint32_t call);
 void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
                     uint64_t number);
+/* The same where flags may have the bit `mark` beside: returns a bit of each k that has. */
+uint32_t ep_flags_await_marked(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
+                               uint64_t number, uint64_t mark);
+/* Signals are signals.c's. */
+#define ep_low_signalled(args) 0
+
+#define ep_low_sums_early(run) 1
+#define ep_low_send_signalled(run, call, args, form) ((void)0)
+/* Rows are of SHMEMX_EP_NVFP4. */
+#define ep_low_nvfp4(run) ((run)->shape.dtype == SHMEMX_EP_NVFP4)
+void ep_nvfp4_to_each(const struct ep_run *run, const uint16_t *x, int columns, float whole, int n,
+                      ep_to_fn *to, const void *arg, ptrdiff_t scales);
 void ep_quantize_to_each(const struct ep_run *run, const uint16_t *x, int columns, int n, ep_to_fn *to,
                          const void *arg, ptrdiff_t scales);
 /* A row's bytes to each `to` that is not NULL, and `scales`, unless NULL, to each `scales_to`. */
@@ -149,6 +173,23 @@ EP_STEP void ep_raise(const struct ep_run *run, int n, ep_raised_fn *flag, const
     }
 }
 
+/* A thread that waited would keep others from storing. */
+enum { EP_LOW_PATIENCE = 0 };
+
+/* Whether all words of k from 0 to n - 1 that there are have come. */
+EP_STEP int ep_words_soon(const struct ep_run *run, int n, ep_word_fn *word, const void *arg, uint32_t call,
+                          int *patience)
+{
+    (void)patience;
+    for (int k = 0; k < n; k++) {
+        const uint64_t *at = word(run, arg, k);
+
+        if (at && (uint32_t)__atomic_load_n(at, __ATOMIC_RELAXED) != call)
+            return 0;
+    }
+    return 1;
+}
+
 /* One more of what each k has; a bit for each whose number is total by that: it begins with 0 again. */
 EP_STEP uint32_t ep_count_up(const struct ep_run *run, int n, ep_counted_fn *counted, const void *arg)
 {
@@ -163,6 +204,13 @@ EP_STEP uint32_t ep_count_up(const struct ep_run *run, int n, ep_counted_fn *cou
         whole |= 1u << k;
     }
     return whole;
+}
+
+/* Of a dispatch: the host reads them in the arena. */
+EP_STEP void ep_publish_numbers(const struct ep_run *run, int handle)
+{
+    (void)run;
+    (void)handle;
 }
 
 void ep_await(const struct ep_run *run, int phase, int first, int count, ep_value_fn *value, const void *arg);
@@ -202,8 +250,6 @@ void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype);
 EP_STEP void ep_put(const struct ep_run *run, void *dest, const void *source, size_t bytes, int counter,
                     int pe)
 {
-    if (run->masks)
-        ep_absent_count(run, counter, pe);
     shmemx_ctx_putmem_counted_nbi(run->ctx, dest, source, bytes, run->counters[counter], run->pes[pe]);
 }
 

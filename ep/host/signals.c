@@ -90,7 +90,7 @@ static void send_item(struct sending *sending, int item)
     const struct ep_run *run = sending->run;
     struct ep_low_result *result = &sending->result;
     uint32_t left = sending->left[item], now;
-    int first, columns;
+    int first, columns, patience = 0;
 
     ep_low_find(&sending->numbers, item, 0, &result->source, &result->slot, &result->piece);
     columns = ep_low_columns(run, result->piece, sending->numbers.each[result->source], &first);
@@ -101,10 +101,11 @@ static void send_item(struct sending *sending, int item)
         return;
     }
     ep_low_address(run, result);
-    if (sending->form == EP_LOW_PUSHED) {
+    if (sending->form == EP_LOW_PUSHED || sending->form == EP_LOW_EITHER) {
         push(sending, result->meta, now, first, columns);
         sending->left[item] &= ~(now | SUM);
     } else if (now == (left & ~(uint32_t)SUM)) {
+        ep_low_sums(run, result, sending->form, &patience);
         ep_low_reduce_piece(run, result, first, columns);
         sending->left[item] = 0;
     }
@@ -153,14 +154,14 @@ static void send_by_signals(const struct ep_run *run, const struct ep_low_call *
                             const shmemx_ep_combine_t *args, enum ep_low_form form)
 {
     int each = words_of(&run->shape, args), count = run->shape.mine * each;
-    struct sending sending = {
-        .run = run,
-        .call = call,
-        .numbers = ep_low_numbers_of(run),
-        .signals = {(uint32_t *)(uintptr_t)args->signals, args->signal_value,
-                    args->signal_rows ? args->signal_rows : run->shape.capacity, each, count, NULL},
-        .result = {call, NULL, (const char *)args->y, 0, 0, 0, form == EP_LOW_WEIGHED, 0, 0, 0, 0, 0},
-        .form = form};
+    struct sending sending = {.run = run,
+                              .call = call,
+                              .numbers = ep_low_numbers_of(run),
+                              .signals = {(uint32_t *)(uintptr_t)args->signals, args->signal_value,
+                                          args->signal_rows ? args->signal_rows : run->shape.capacity, each,
+                                          count, NULL},
+                              .result = ep_low_result_of(call, args, form),
+                              .form = form};
 
     sending.items = ep_low_items(&sending.numbers, 0, run->shape.near);
     sending.signals.come = taken((size_t)count, sizeof(int));
@@ -180,10 +181,10 @@ void ep_host_send_watched(const struct ep_run *run, const shmemx_ep_combine_t *a
                                           tokens < 0 ? 0 : ep_low_least(tokens, run->shape.tokens));
 
     ep_low_begin(run, &call);
-    if (form == EP_LOW_WEIGHED) {
+    if (form == EP_LOW_WEIGHED || form == EP_LOW_EITHER)
         ep_low_give_weights(run, &call, args);
+    if (form == EP_LOW_WEIGHED)
         ep_low_await_begun(run, &call, args->waits); /* whoever is there gives its weights next */
-    }
     ep_low_recall(run, &call);
     if (args->signals)
         send_by_signals(run, &call, args, form);

@@ -44,7 +44,7 @@ static int look_at_flag(const void *arg, double seconds)
 {
     const struct looked *looked = arg;
 
-    return shmemx_uint64_wait_until_timeout((uint64_t *)(uintptr_t)looked->word, SHMEM_CMP_EQ, looked->value,
+    return shmemx_uint64_wait_until_timeout((uint64_t *)(uintptr_t)looked->word, SHMEM_CMP_NE, looked->value,
                                             seconds);
 }
 
@@ -75,14 +75,40 @@ static bool word_comes(const struct ep_run *run, int phase, int near, const uint
     return true;
 }
 
-static void await_flag(const struct ep_run *run, int phase, int near, const uint64_t *flag, uint64_t number)
+/* For the report: of which near PE a word or flag is awaited. */
+static void note(const struct ep_run *run, int phase, int near)
 {
-    const struct looked looked = {SHMEMX_COUNTER_INVALID, flag, number};
+    struct ep_phase *at = run->phase;
+
+    for (int i = 0; i < run->shape.near; i++)
+        __atomic_store_n(&at->needs[i], i == near, __ATOMIC_RELAXED);
+    __atomic_store_n(&at->kind, 1 + phase, __ATOMIC_RELEASE);
+}
+
+/* False: its PE is masked. Flags change once a call. */
+static bool flag_changes(const struct ep_run *run, int phase, int near, const uint64_t *flag, uint64_t from)
+{
+    const struct looked looked = {SHMEMX_COUNTER_INVALID, flag, from};
 
     if (run->masks)
-        ep_absent_wait(run, phase, number_of(run, near), look_at_flag, &looked);
-    else
-        shmem_uint64_wait_until((uint64_t *)(uintptr_t)flag, SHMEM_CMP_EQ, number);
+        return ep_absent_wait(run, phase, number_of(run, near), look_at_flag, &looked);
+    shmem_uint64_wait_until((uint64_t *)(uintptr_t)flag, SHMEM_CMP_NE, from);
+    return true;
+}
+
+/* Until the flag is the number, with or without `mark`; returns what it is. */
+static uint64_t await_flag(const struct ep_run *run, int phase, int near, const uint64_t *flag,
+                           uint64_t number, uint64_t mark)
+{
+    uint64_t value = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+
+    if ((value & ~mark) == number)
+        return value;
+    note(run, phase, near);
+    while ((value & ~mark) != number && flag_changes(run, phase, near, flag, value))
+        value = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&run->phase->kind, 0, __ATOMIC_RELAXED);
+    return value;
 }
 
 void ep_await_one(const struct ep_run *run, int phase, int first, int i, uint64_t value)
@@ -110,16 +136,6 @@ void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t 
     shmem_global_exit(1);
 }
 
-/* For the report: of which near PE a word or flag is awaited. */
-static void note(const struct ep_run *run, int phase, int near)
-{
-    struct ep_phase *at = run->phase;
-
-    for (int i = 0; i < run->shape.near; i++)
-        __atomic_store_n(&at->needs[i], i == near, __ATOMIC_RELAXED);
-    __atomic_store_n(&at->kind, 1 + phase, __ATOMIC_RELEASE);
-}
-
 /* The word holds its number and the call's in one. */
 uint32_t ep_word_await(const struct ep_run *run, int phase, int near, const uint64_t *word, uint32_t call)
 {
@@ -137,14 +153,20 @@ uint32_t ep_word_await(const struct ep_run *run, int phase, int near, const uint
 void ep_flags_await(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
                     uint64_t number)
 {
+    ep_flags_await_marked(run, phase, n, flag, arg, number, 0);
+}
+
+uint32_t ep_flags_await_marked(const struct ep_run *run, int phase, int n, ep_flag_fn *flag, const void *arg,
+                               uint64_t number, uint64_t mark)
+{
+    uint32_t marked = 0;
+
     for (int k = 0; k < n; k++) {
         int near;
         const uint64_t *at = flag(run, arg, k, &near);
 
-        if (!at || __atomic_load_n(at, __ATOMIC_ACQUIRE) == number)
-            continue;
-        note(run, phase, near);
-        await_flag(run, phase, near, at, number);
-        __atomic_store_n(&run->phase->kind, 0, __ATOMIC_RELAXED);
+        if (at && await_flag(run, phase, near, at, number, mark) & mark)
+            marked |= 1u << k;
     }
+    return marked;
 }

@@ -8,6 +8,9 @@
 #define WSH_EP_LOW_ANSWER_H
 
 #include "ep/low/results.h"
+#ifdef EP_LOW_SIGNALS
+#include "ep/device/signals.cuh"
+#endif
 
 /* Weights that the combine is given, to all far peers, for the rows that they add up. By one group. */
 EP_STEP void ep_low_put_weights(const struct ep_run *run, const struct ep_low_call *call,
@@ -17,6 +20,7 @@ EP_STEP void ep_low_put_weights(const struct ep_run *run, const struct ep_low_ca
     float *from = (float *)(run->arena + shape->weights_send[call->parity]);
     int topk = shape->topk, columns = args->columns ? args->columns : topk;
 
+    ep_low_masks_known(run);
     EP_BY_GROUP(run, i, call->tokens * columns)
     {
         from[i / columns * topk + i % columns] = args->weights[i];
@@ -29,6 +33,7 @@ EP_STEP void ep_low_put_weights(const struct ep_run *run, const struct ep_low_ca
             continue;
         ep_put(run, run->arena + ep_weights_in(shape, me), from, (size_t)call->tokens * topk * sizeof(float),
                shape->c_weights + me, pe);
+        ep_note_put(run, shape->c_weights + me, pe);
         ep_tally(run, &run->state->network_puts, 1);
     }
 }
@@ -97,6 +102,7 @@ struct ep_low_answered {
     const struct ep_low_call *call;
     const struct ep_low_meta *meta;
     int far, record, piece, weighed;
+    int given_up;            /* its weights have not come: nothing is added */
     int pieces;              /* of a row that have columns */
     int n;                   /* of the rows that are added */
     int choice[EP_TOPK_MAX]; /* what each is: a near PE, or exact a choice */
@@ -179,7 +185,7 @@ EP_STEP void ep_low_reduce_record(const struct ep_run *run, const struct ep_low_
                                   const shmemx_ep_combine_t *args, char *to, int first, int columns)
 {
     struct ep_low_result result = {
-        record->call, NULL, (const char *)args->y, 0, 0, 0, record->weighed, 0, 0, 0, 0, 0};
+        record->call, NULL, (const char *)args->y, 0, 0, 0, record->weighed, 0, 0, 0, 0, 0, 0};
 
     result.source = ep_low_far_source(run, ep_far_pe(&run->shape, record->far));
     result.meta = ep_low_in(run, record->call->handle, result.source, record->record);
@@ -194,9 +200,12 @@ EP_STEP void ep_low_put_answer(const struct ep_run *run, const struct ep_low_cal
     int pe = ep_far_pe(shape, far), me = ep_far_me(shape, pe);
     int records = ep_low_kept_count(run, call->handle, far);
 
+    if (ep_masked(run, pe))
+        return;
     ep_put(run, run->arena + ep_slot_result(shape, shape->result_in, me, call->parity),
            run->arena + ep_slot_result(shape, shape->result_send, far, call->parity),
            (size_t)records * shape->result, shape->c_result + me * shape->slots + call->parity, pe);
+    ep_note_put(run, shape->c_result + me * shape->slots + call->parity, pe);
     ep_tally(run, &run->state->network_rows, (uint64_t)records);
     ep_tally(run, &run->state->network_puts, 1);
 }
@@ -222,7 +231,7 @@ EP_STEP void ep_low_answer_piece(const struct ep_run *run, struct ep_low_answere
         return;
     if (shape->one_copy)
         ep_low_add_record(run, record, to, first, columns);
-    else
+    else if (!record->given_up)
         ep_low_reduce_record(run, record, args, to, first, columns);
     if (ep_count_up(run, 1, ep_low_answered, record))
         ep_low_put_answer(run, record->call, record->far);
@@ -233,7 +242,7 @@ EP_LOOP void ep_low_answer(const struct ep_run *run, const struct ep_low_call *c
                            const shmemx_ep_combine_t *args)
 {
     const struct ep_shape *shape = &run->shape;
-    struct ep_low_answered record = {call, NULL, 0, 0, 0, args->weights != NULL, 0, 0, {0}};
+    struct ep_low_answered record = {call, NULL, 0, 0, 0, args->weights != NULL, 0, 0, 0, {0}};
     int item = ep_worker(run);
 
     for (int i = 0; i < shape->far; i++) {
@@ -241,9 +250,10 @@ EP_LOOP void ep_low_answer(const struct ep_run *run, const struct ep_low_call *c
         int shift = ep_low_numbers_of(run).shift[source], each = ep_low_each(shape, shift);
         int items = ep_low_kept_count(run, call->handle, far) << shift, count = items ? items : 1;
 
-        if (ep_masked(run, ep_far_pe(shape, far)))
+        if (ep_masked_before(run, ep_far_pe(shape, far)))
             continue;
         record.far = far;
+        record.given_up = ep_low_gives_up(run, args, far);
         record.pieces = (shape->hidden + each - 1) / each;
         for (; item < count; item += ep_workers(run)) {
             record.record = item >> shift;
@@ -292,13 +302,16 @@ EP_STEP void ep_low_combine_send(const struct ep_run *run, const struct ep_low_c
         ep_low_settle(run);
     if (ep_low_far(run) && args->weights && ep_group_of(run) == ep_watching_group(run))
         ep_low_put_weights(run, call, args);
-    if (form == EP_LOW_WEIGHED)
+    if (form == EP_LOW_WEIGHED || form == EP_LOW_EITHER)
         ep_low_give_weights(run, call, args);
     ep_low_recall(run, call);
     EP_CLOCK(run, 9);
     if (ep_low_far(run) && !args->weights)
         ep_low_send_far(run, call, args);
-    ep_low_send_results(run, call, args, form, 0, run->shape.near);
+    if (ep_low_signalled(args))
+        ep_low_send_signalled(run, call, args, form);
+    else
+        ep_low_send_results(run, call, args, form, 0, run->shape.near);
     if (!ep_low_far(run))
         return;
     if (args->weights) {

@@ -16,6 +16,9 @@
 #define EP_CLOCK(run, at) ((void)(run))
 #endif
 
+/* In the flags of rows that are brought back: what lies there is the sum of all that their PE has of the token. */
+#define EP_LOW_SUMMED ((uint64_t)1 << 63)
+
 /* One call, of either kind. */
 struct ep_low_call {
     uint64_t number; /* of its kind, from 1 on: the value of its flags */
@@ -53,9 +56,9 @@ EP_STEP int ep_low_columns(const struct ep_run *run, int piece, int each, int *f
 
 /*
  * Bytes as sent of so many columns, a multiple of EP_GROUP, by `unit`, what ep_low_bytes_unit returns. Kernels have no
- * rows of SHMEMX_EP_BYTES.
+ * rows of SHMEMX_EP_BYTES, and but for those of low_nvfp4.cu none of SHMEMX_EP_NVFP4.
  */
-#ifdef WSH_EP_DEVICE_RUN_CUH
+#if defined WSH_EP_DEVICE_RUN_CUH && !defined EP_LOW_NVFP4
 EP_STEP int ep_low_bytes_unit(const struct ep_run *run)
 {
     return run->shape.dtype == SHMEMX_EP_BF16 ? 2 : 1;
@@ -68,6 +71,18 @@ EP_STEP int ep_low_bytes_unit(const struct ep_run *run)
 }
 #define ep_low_bytes(columns, unit) ((columns) / EP_GROUP * (unit))
 #endif
+
+/* Words of 4 bytes of scales that so many columns have, a multiple of EP_GROUP. */
+#define ep_low_scale_words(run, columns) ((columns) / EP_GROUP * (ep_low_nvfp4(run) ? 2 : 1))
+
+/*
+ * Whether rows for this PE itself stay in x, until they are expanded from there: a worker alone in a call of both
+ * halves, where they are moved as they are.
+ */
+EP_STEP int ep_low_stays(const struct ep_run *run, const shmemx_ep_dispatch_t *args)
+{
+    return ep_low_sides(run) && args->halves == SHMEMX_EP_BOTH && !run->shape.scales;
+}
 
 /* The slot that source `from` has for a row at the owner of `arena`. */
 EP_STEP char *ep_low_slot(const struct ep_run *run, char *arena, int parity, int from, int slot)

@@ -111,7 +111,7 @@ EP_STEP void ep_low_count(const struct ep_run *run, const struct ep_low_call *ca
             ep_low_take_word(run, call, &numbers, i / each, shape->mine - i % each,
                              ep_is_first_group(run) ? waits : NULL);
         }
-    while (ep_low_words_again(run, call->number));
+    while (ep_low_words_again(run, call->number, sources));
     if (ep_drops(run, sources == shape->near))
         ep_low_drop(run, &numbers);
     ep_sync_group(run);
@@ -342,6 +342,17 @@ EP_STEP void ep_low_locate(const struct ep_run *run, struct ep_low_come *come)
     come->row = slot + run->shape.low_head;
 }
 
+/* The same of a row of this PE's own that has stayed in x. */
+EP_STEP void ep_low_locate_own(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                               struct ep_low_come *come)
+{
+    int token = come->meta->token;
+
+    ep_low_check(run, come->call, come->source,
+                 (uint32_t)token >= (uint32_t)come->numbers->tokens[come->source]);
+    come->row = (const char *)args->x + (size_t)token * run->shape.row;
+}
+
 /* Whether its row may not have come, for its source is masked since the words of the call. */
 EP_STEP int ep_low_lost(const struct ep_run *run, const struct ep_low_come *come)
 {
@@ -357,18 +368,21 @@ EP_STEP void ep_low_take_piece(const struct ep_run *run, const shmemx_ep_dispatc
 
     ep_low_locate(run, come);
     come->base = (char *)args->rows + ep_low_bytes((size_t)first, unit);
-    come->scales = (char *)args->row_scales + first / EP_GROUP * 4;
+    come->scales = (char *)args->row_scales + ep_low_scale_words(run, first) * 4;
     if (ep_low_in_window(run, come->source))
         ep_low_locate_far(run, come);
     else
         ep_flags_await(run, EP_PHASE_ROWS, 2, ep_low_come_flag, come, come->call->number);
+    if (ep_low_stays(run, args) && come->source == shape->local)
+        ep_low_locate_own(run, args, come);
     if (ep_low_lost(run, come)) {
         ep_absent_blank(run, args, come);
         return;
     }
-    ep_copy_to_each(run, come->row + ep_low_bytes((size_t)first, unit), ep_low_bytes(columns, unit),
-                    scaled ? (const float *)(come->row - ep_low_scales(shape)) + first / EP_GROUP : NULL,
-                    columns / EP_GROUP, shape->topk, ep_low_row_address, ep_low_scales_address, come);
+    ep_copy_to_each(
+        run, come->row + ep_low_bytes((size_t)first, unit), ep_low_bytes(columns, unit),
+        scaled ? (const float *)(come->row - ep_low_scales(shape)) + ep_low_scale_words(run, first) : NULL,
+        ep_low_scale_words(run, columns), shape->topk, ep_low_row_address, ep_low_scales_address, come);
     if (args->scales_row_step && !args->scales_packed)
         ep_low_step_scales(run, args, come, first / EP_GROUP, columns / EP_GROUP);
     if (come->piece == 0)

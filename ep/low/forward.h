@@ -276,14 +276,15 @@ EP_STEP void ep_low_hand_piece(const struct ep_run *run, struct ep_low_handed *h
     int first, columns = ep_low_columns(run, handed->piece, handed->image->each, &first),
                unit = ep_low_bytes_unit(run);
     const char *row = (const char *)handed->meta + shape->far_head;
-    const float *scales = (const float *)(row - ep_low_scales(shape)) + first / EP_GROUP;
+    const float *scales = (const float *)(row - ep_low_scales(shape)) + ep_low_scale_words(run, first);
 
     if (columns <= 0)
         return;
     handed->offset = ep_low_bytes((ptrdiff_t)first, unit);
-    handed->scales = first / EP_GROUP * 4 - (ptrdiff_t)ep_low_scales(shape);
+    handed->scales = ep_low_scale_words(run, first) * 4 - (ptrdiff_t)ep_low_scales(shape);
     ep_copy_to_each(run, row + handed->offset, ep_low_bytes(columns, unit), shape->scales ? scales : NULL,
-                    columns / EP_GROUP, shape->topk, ep_low_handed_columns, ep_low_handed_scales, handed);
+                    ep_low_scale_words(run, columns), shape->topk, ep_low_handed_columns,
+                    ep_low_handed_scales, handed);
     ep_raise(run, shape->topk, ep_low_handed_flag, handed, handed->image->call->number);
 }
 

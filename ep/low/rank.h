@@ -132,6 +132,7 @@ EP_STEP void ep_low_rank_fill(const struct ep_run *run, const struct ep_low_call
         ep_low_rank_choice(run, &rank, i, token,
                            ep_low_choice(run, call, args, token, i - token * shape->topk));
     }
+    ep_low_masks_known(run);
     ep_sync_group(run);
     EP_BY_GROUP(run, row, rows)
     {

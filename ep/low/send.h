@@ -35,13 +35,28 @@ struct ep_low_sent {
     int token, piece;
     ptrdiff_t offset, scales; /* from the row's first column, of what is copied */
     int pieces;               /* with far peers: of a row that have columns */
+    int stays;                /* a row for this PE itself stays in x */
+    int side;                 /* of targets that get it now */
 };
 
-/* Where it goes in the target that choice k is the first one for, a slot or a record of an image; or NULL. */
+/* Kernels send a row to all of its targets at once. */
+enum ep_low_side { EP_LOW_ALL, EP_LOW_TO_FAR, EP_LOW_TO_NEAR };
+
+/* The target that choice k is the first one for, of those that get it now; or -1. */
+EP_STEP int ep_low_sent_to(const struct ep_run *run, const struct ep_low_sent *sent, int k)
+{
+    int target = ep_low_first_target(run, &sent->rank, sent->token, k);
+
+    if (ep_low_sides(run) && sent->side && (target < run->shape.near) != (sent->side == EP_LOW_TO_NEAR))
+        return -1;
+    return target;
+}
+
+/* Where it goes there, a slot or a record of an image; or NULL. */
 EP_STEP char *ep_low_slot_of(const struct ep_run *run, const struct ep_low_sent *sent, int k)
 {
     const struct ep_shape *shape = &run->shape;
-    int target = ep_low_first_target(run, &sent->rank, sent->token, k), before;
+    int target = ep_low_sent_to(run, sent, k), before;
 
     if (target < 0)
         return NULL;
@@ -56,9 +71,11 @@ EP_STEP char *ep_low_slot_of(const struct ep_run *run, const struct ep_low_sent 
 EP_STEP char *ep_low_row_of(const struct ep_run *run, const struct ep_low_sent *sent, int k)
 {
     char *slot = ep_low_slot_of(run, sent, k);
-    int far =
-        ep_low_far(run) && slot && ep_low_first_target(run, &sent->rank, sent->token, k) >= run->shape.near;
+    int target = slot ? ep_low_first_target(run, &sent->rank, sent->token, k) : -1;
+    int far = ep_low_far(run) && target >= run->shape.near;
 
+    if (ep_low_sides(run) && sent->stays && target == run->shape.local)
+        return NULL;
     return slot ? slot + (far ? run->shape.far_head : run->shape.low_head) : NULL;
 }
 
@@ -73,7 +90,7 @@ EP_STEP void *ep_low_to(const struct ep_run *run, const void *arg, int k)
 EP_STEP uint64_t *ep_low_flag_of(const struct ep_run *run, const void *arg, int k)
 {
     const struct ep_low_sent *sent = (const struct ep_low_sent *)arg;
-    int target = ep_low_first_target(run, &sent->rank, sent->token, k);
+    int target = ep_low_sent_to(run, sent, k);
 
     if (target < 0 || (ep_low_far(run) && target >= run->shape.near))
         return NULL;
@@ -155,6 +172,7 @@ EP_STEP void ep_low_put_image(const struct ep_run *run, const struct ep_low_call
         return;
     ep_put(run, run->arena + ep_slot_image(shape, shape->window_in, me, call->parity), image, bytes,
            shape->c_far + me * shape->slots + call->parity, pe);
+    ep_note_put(run, shape->c_far + me * shape->slots + call->parity, pe);
     ep_tally(run, &run->state->network_rows, (bytes - shape->head) / shape->record);
     ep_tally(run, &run->state->network_puts, 1);
 }
@@ -177,7 +195,7 @@ EP_STEP void ep_low_put_heads(const struct ep_run *run, const struct ep_low_call
 EP_STEP uint64_t *ep_low_packed(const struct ep_run *run, const void *arg, int k, uint64_t *total)
 {
     const struct ep_low_sent *sent = (const struct ep_low_sent *)arg;
-    int target = ep_low_first_target(run, &sent->rank, sent->token, k);
+    int target = ep_low_sent_to(run, sent, k);
 
     if (target < run->shape.near)
         return NULL;
@@ -209,7 +227,7 @@ EP_STEP void ep_low_send_metas(const struct ep_run *run, const struct ep_low_sen
         struct ep_low_entry entry = k < topk ? ep_low_entry_of(run, sent, args, k) : none;
 
         for (int of = 0; of < topk; of++) {
-            int to = ep_low_first_target(run, &sent->rank, sent->token, of);
+            int to = ep_low_sent_to(run, sent, of);
             struct ep_low_meta *meta = (struct ep_low_meta *)ep_low_slot_of(run, sent, of);
 
             if (to < 0 || k >= topk)
@@ -270,8 +288,11 @@ EP_STEP void ep_low_send_piece(const struct ep_run *run, struct ep_low_sent *sen
     if (columns <= 0)
         return;
     sent->offset = ep_low_bytes((ptrdiff_t)first, unit);
-    sent->scales = first / EP_GROUP * 4 - (ptrdiff_t)ep_low_scales(shape);
-    if (shape->scales && !args->x_scales)
+    sent->scales = ep_low_scale_words(run, first) * 4 - (ptrdiff_t)ep_low_scales(shape);
+    if (ep_low_nvfp4(run))
+        ep_nvfp4_to_each(run, (const uint16_t *)args->x + at, columns, *args->global_scale, shape->topk,
+                         ep_low_to, sent, sent->scales - sent->offset);
+    else if (shape->scales && !args->x_scales)
         ep_quantize_to_each(run, (const uint16_t *)args->x + at, columns, shape->topk, ep_low_to, sent,
                             sent->scales - sent->offset);
     else
@@ -291,16 +312,18 @@ EP_STEP void ep_low_send_meta(const struct ep_run *run, struct ep_low_sent *sent
     ep_raise(run, run->shape.topk, ep_low_flag_of, sent, sent->call->number);
     if (ep_low_far(run))
         ep_low_pack(run, sent);
-    ep_low_keep_own(run, sent, args);
+    if (sent->side != EP_LOW_TO_NEAR)
+        ep_low_keep_own(run, sent, args);
 }
 
 /* Metas and pieces of rows are sent by different workers, and have flags of their own. */
-EP_STEP void ep_low_send_rows(const struct ep_run *run, const struct ep_low_call *call,
-                              const shmemx_ep_dispatch_t *args)
+EP_STEP void ep_low_send_to(const struct ep_run *run, const struct ep_low_call *call,
+                            const shmemx_ep_dispatch_t *args, enum ep_low_side side)
 {
     int shift = ep_low_shift(&run->shape, call->tokens), each = ep_low_each(&run->shape, shift);
-    struct ep_low_sent sent = {call, ep_low_rank_of(run, call->tokens), 0, 0, 0, 0, 0};
+    struct ep_low_sent sent = {call, ep_low_rank_of(run, call->tokens), 0, 0, 0, 0, 0, 0, side};
 
+    sent.stays = ep_low_stays(run, args);
     if (ep_low_far(run))
         sent.pieces = (run->shape.hidden + each - 1) / each;
     for (int i = ep_worker(run); i < call->tokens + (call->tokens << shift); i += ep_workers(run)) {
@@ -315,6 +338,21 @@ EP_STEP void ep_low_send_rows(const struct ep_run *run, const struct ep_low_call
         sent.piece = item - (sent.token << shift);
         ep_low_send_piece(run, &sent, args, each);
     }
+}
+
+/*
+ * One worker alone puts images before it stores rows for near PEs, where a row is only copied: the network works
+ * meanwhile. Quantizing it twice would take longer.
+ */
+EP_STEP void ep_low_send_rows(const struct ep_run *run, const struct ep_low_call *call,
+                              const shmemx_ep_dispatch_t *args)
+{
+    if (!ep_low_sides(run) || !ep_low_far(run) || (run->shape.scales && !args->x_scales)) {
+        ep_low_send_to(run, call, args, EP_LOW_ALL);
+        return;
+    }
+    ep_low_send_to(run, call, args, EP_LOW_TO_FAR);
+    ep_low_send_to(run, call, args, EP_LOW_TO_NEAR);
 }
 
 /* By one worker. */

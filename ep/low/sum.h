@@ -13,6 +13,7 @@ struct ep_low_home {
     const shmemx_ep_combine_t *args;
     struct ep_low_own own;
     int token, piece, pushed;
+    uint32_t summed; /* bits of choices: a PE has brought the sum of all its rows */
 };
 
 /* The target of choice k, or -1. */
@@ -36,14 +37,22 @@ EP_STEP const char *ep_low_far_result(const struct ep_run *run, const struct ep_
            (size_t)record * shape->result;
 }
 
+/* Whether choice k is the first one that its target has. */
+EP_STEP int ep_low_home_first(const struct ep_run *run, const struct ep_low_home *home, int target, int k)
+{
+    for (int j = 0; j < k; j++)
+        if (ep_low_home_target(run, home, j) == target)
+            return 0;
+    return 1;
+}
+
 /* The same of the target of choice k, where it is the first choice of that. */
 EP_STEP const char *ep_low_far_choice(const struct ep_run *run, const struct ep_low_home *home, int k)
 {
     int target = ep_low_home_target(run, home, k);
 
-    for (int j = 0; j < k; j++)
-        if (ep_low_home_target(run, home, j) == target)
-            return NULL;
+    if (!ep_low_home_first(run, home, target, k))
+        return NULL;
     for (int i = 0; i < run->shape.topk; i++)
         if (home->own.targets[i] == target)
             return ep_low_far_result(run, home, i);
@@ -121,8 +130,12 @@ EP_STEP struct ep_term ep_low_pushed_term(const struct ep_run *run, const void *
         term.weight = 1.0f;
         return term;
     }
+    if (ep_low_sums_early(run) && home->summed >> k & 1 && !ep_low_home_first(run, home, target, k))
+        return term;
     term.row = ep_low_result(run, run->arena, home->call->parity, ep_low_pushed_at(run, home, target, k));
-    if (!args->weights)
+    if (ep_low_sums_early(run) && home->summed >> k & 1)
+        term.weight = 1.0f;
+    else if (!args->weights)
         term.weight = home->own.weights[k];
     else if (k < columns)
         term.weight = args->weights[(size_t)home->token * columns + k];
@@ -151,7 +164,7 @@ EP_STEP const uint64_t *ep_low_home_flag(const struct ep_run *run, const void *a
     return home->pushed ? ep_low_pushed_flag(run, arg, k, near) : ep_low_reduced_flag(run, arg, k, near);
 }
 
-EP_STEP void ep_low_sum_piece(const struct ep_run *run, const struct ep_low_home *home, int each)
+EP_STEP void ep_low_sum_piece(const struct ep_run *run, struct ep_low_home *home, int each)
 {
     const struct ep_shape *shape = &run->shape;
     char *out = (char *)home->args->out + (size_t)home->token * shape->hidden * 2;
@@ -159,7 +172,11 @@ EP_STEP void ep_low_sum_piece(const struct ep_run *run, const struct ep_low_home
 
     if (columns <= 0)
         return;
-    ep_flags_await(run, EP_PHASE_RESULTS, shape->topk, ep_low_home_flag, home, home->call->number);
+    if (ep_low_sums_early(run))
+        home->summed = ep_flags_await_marked(run, EP_PHASE_RESULTS, shape->topk, ep_low_home_flag, home,
+                                             home->call->number, home->pushed ? EP_LOW_SUMMED : 0);
+    else
+        ep_flags_await(run, EP_PHASE_RESULTS, shape->topk, ep_low_home_flag, home, home->call->number);
     if (home->pushed && !shape->exact)
         ep_sum_grouped(run, out, first, columns, shape->topk, ep_low_pushed_term, ep_low_group, home);
     else
@@ -180,8 +197,8 @@ EP_STEP void ep_low_sum_tokens(const struct ep_run *run, const struct ep_low_cal
                                const shmemx_ep_combine_t *args, int far)
 {
     int shift = ep_low_shift(&run->shape, call->tokens), each = ep_low_each(&run->shape, shift);
-    struct ep_low_home home = {call, args, {NULL, NULL, NULL, NULL},
-                               0,    0,    ep_low_form(run, args) == EP_LOW_PUSHED};
+    struct ep_low_home home = {
+        call, args, {NULL, NULL, NULL, NULL}, 0, 0, ep_low_form(run, args) >= EP_LOW_PUSHED, 0};
 
     for (int i = ep_workers(run) - 1 - ep_worker(run); i < call->tokens << shift; i += ep_workers(run)) {
         home.token = i >> shift;

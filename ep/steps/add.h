@@ -42,16 +42,35 @@ EP_STEP int ep_rows_for(const struct ep_run *run, const struct ep_call *call, in
     return ep_within(ep_least(first[shape->counted], shape->capacity) - *begin, shape->tokens);
 }
 
-/* Chunks of the PE with most. */
-EP_STEP int ep_chunks_back(const struct ep_run *run, const struct ep_call *call)
+/* Chunks of the PE with most. This one's rows are read where the program has them, but expanded ones added up first. */
+EP_STEP int ep_chunks_back(const struct ep_run *run,
+                           const struct ep_call *call EP_EXPANDING(, const shmemx_ep_combine_t *args))
 {
     int rows = 0, begin;
 
     for (int l = 0; l < run->shape.near; l++)
-        if (l != run->shape.local)
+        if (l != run->shape.local EP_EXPANDING(|| ep_places(args)))
             rows = ep_most(rows, ep_rows_for(run, call, l, &begin));
     return (rows + EP_CHUNK - 1) / EP_CHUNK;
 }
+
+#ifdef EP_EXPANDS
+/* The sum of expanded rows, and weights, to where they are fetched; 0 where y has no expanded rows. */
+EP_STEP int ep_add_folded(const struct ep_run *run, const struct ep_call *call,
+                          const shmemx_ep_combine_t *args, int row)
+{
+    const struct ep_shape *shape = &run->shape;
+    size_t bytes = (size_t)shape->hidden * 2, weights = shape->topk * sizeof(float);
+
+    if (!ep_places(args))
+        return 0;
+    ep_fold_row(run, args, run->arena + shape->y[call->turn] + row * bytes, row);
+    if (args->y_weights)
+        ep_copy(run->arena + shape->y_weights[call->parity] + row * weights,
+                (const char *)args->y_weights + row * weights, weights);
+    return 1;
+}
+#endif
 
 /* A row, and its weights, to where it is fetched. */
 EP_STEP void ep_add_put(const struct ep_run *run, const struct ep_call *call, const shmemx_ep_combine_t *args,
@@ -61,6 +80,7 @@ EP_STEP void ep_add_put(const struct ep_run *run, const struct ep_call *call, co
     size_t bytes = (size_t)shape->hidden * 2, weights = shape->topk * sizeof(float);
     const char *given = (const char *)args->y_weights;
 
+    EP_EXPANDING(if (ep_add_folded(run, call, args, row)) return;)
     ep_copy_row(run->arena + shape->y[call->turn] + row * bytes, (const char *)args->y + row * bytes, bytes,
                 given ? run->arena + shape->y_weights[call->parity] + row * weights : NULL,
                 given ? given + row * weights : NULL, weights);
@@ -95,7 +115,7 @@ EP_LOOP void ep_add_begun(const struct ep_run *run, const struct ep_call *call,
         struct ep_near_y there = {(int64_t)shape->y[number >> 2 & 1],
                                   number & 2 ? (int64_t)shape->y_weights[call->parity] : 0, number & 1};
 
-        near_y[l] = l == shape->local ? own : there;
+        near_y[l] = l == shape->local EP_EXPANDING(&&!ep_places(args)) ? own : there;
     }
     ep_words_seen(run);
     ep_sync_group(run);
@@ -163,8 +183,9 @@ EP_STEP void ep_add_combine(const struct ep_run *run, const shmemx_ep_combine_t 
 
         began.flagged = args->y != run->arena + shape->y[call.turn] || args->y_weights;
         ep_begin_combine(run, &call, began);
-        if (began.flagged && shape->near > 1)
-            items = ep_items(run, ep_chunks_back(run, &call), shape->near - 1);
+        if (began.flagged && shape->near EP_EXPANDING(+(ep_places(args) != NULL)) > 1)
+            items = ep_items(run, ep_chunks_back(run, &call EP_EXPANDING(, args)),
+                             shape->near - 1 EP_EXPANDING(+(ep_places(args) != NULL)));
     }
     do {
         int number = ep_turn(run);

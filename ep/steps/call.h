@@ -20,8 +20,9 @@
 struct ep_call {
     int64_t number; /* of its kind, from 1 on */
     int parity, handle;
-    int tokens, parts; /* of this PE */
-    int turn;          /* which X or Y */
+    int tokens, parts;    /* of this PE */
+    int turn;             /* which X or Y */
+    int agreed, declined; /* of a dispatch: what its caller has given; whether nobody has rows of it */
     uint64_t base; /* parts that this PE has sent to each far peer before (dispatch), or received (combine) */
 };
 

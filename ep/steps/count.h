@@ -91,11 +91,100 @@ EP_STEP void ep_add_up(const struct ep_shape *shape, const int32_t *counts, int3
     first[shape->n * shape->counted] = sum;
 }
 
+/* Where PEs agree: rows that origin `pe` has for PE `k`, from its store or behind the records of its part 0. */
+EP_STEP int ep_origin_sent(const struct ep_run *run, const struct ep_call *call, int pe, int k)
+{
+    const struct ep_shape *shape = &run->shape;
+    const struct ep_part part = {call, 0};
+    const char *image;
+
+    if (ep_pe_is_near(shape, pe))
+        return ((const int32_t *)(ep_near_arena(run, pe) + shape->counts[call->parity]))[k * shape->counted];
+    image = ep_origin_image(run, pe, 0);
+    return ((const int32_t *)(image + ep_records_end(run, ep_rows_of(run, &part, image, pe))))[k];
+}
+
+/* Of numbers that are here: rows for PE k, of all origins; and their sums, where the caller wants them. */
+EP_STEP int ep_sent_to(const struct ep_run *run, int32_t *sums, int k)
+{
+    const int32_t *sent = ep_ints(run, run->shape.in_sent);
+    int total = 0, n = run->shape.n;
+
+    for (int pe = 0; pe < n; pe++) {
+        total += sent[pe * n + k];
+        if (sums)
+            sums[pe * n + k] = total;
+    }
+    return total;
+}
+
+/* The numbers of all PEs, for all PEs: as there are many, groups share them. */
+EP_STEP void ep_count_sent(const struct ep_run *run, const struct ep_call *call)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    EP_BY_ALL(run, i, shape->n * shape->n)
+    {
+        int rows = ep_origin_sent(run, call, i / shape->n, i % shape->n);
+
+        ep_ints(run, shape->in_sent)[i] = rows;
+        if ((uint32_t)rows > (uint32_t)shape->tokens)
+            ep_fault_numbers(run, i / shape->n, call, 0);
+    }
+    ep_sync(run);
+}
+
+/* What each PE would get; more than it can have, where it declines. */
+EP_STEP void ep_count_totals(const struct ep_run *run, const struct ep_call *call, int32_t *sums)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    EP_BY_GROUP(run, k, shape->n)
+    {
+        int total = ep_sent_to(run, ep_is_first_group(run) ? sums : NULL, k);
+        int declines = ep_origin_header(run, call, k)->agreed == SHMEMX_EP_DECLINES;
+
+        ep_ints(run, shape->in_total)[k] = declines ? shape->capacity + 1 : total;
+    }
+}
+
+/* Whether nobody has rows of the call. All PEs have the same numbers, and so say the same. */
+EP_STEP int ep_count_declined(const struct ep_run *run)
+{
+    const int32_t *total = ep_ints(run, run->shape.in_total);
+    int declined = 0;
+
+    for (int k = 0; k < run->shape.n; k++)
+        declined |= total[k] > run->shape.capacity;
+    return declined;
+}
+
+/* Of a call that nobody has rows of there are the parts that sending halves have sent. */
+EP_STEP int ep_parts_sent(const struct ep_run *run, const struct ep_call *call, int parts)
+{
+    return call->declined ? ep_least(parts, run->shape.slots) : parts;
+}
+
+/* What the numbers say of a call in which PEs agree; only then how many parts there are. */
+EP_STEP void ep_count_agree(const struct ep_run *run, struct ep_call *call, int32_t *sums)
+{
+    ep_count_totals(run, call, sums);
+    ep_sync_group(run);
+    call->declined = ep_count_declined(run);
+    call->parts = ep_parts_sent(run, call, call->parts);
+    EP_BY_GROUP(run, pe, run->shape.n)
+    {
+        int parts = ep_parts_of(run, call, ep_origin_header(run, call, pe), pe);
+
+        ep_ints(run, run->shape.in_parts)[pe] = ep_parts_sent(run, call, parts);
+    }
+}
+
 /*
  * Numbers of all origins, then where the rows of each begin. Each group of workers does it for itself and stores the
  * same at the same addresses: a barrier of a group costs less than one of all.
  */
-EP_LOOP void ep_count(const struct ep_run *run, const struct ep_call *call)
+EP_LOOP void ep_count(const struct ep_run *run, struct ep_call *call, int32_t *row_sums)
 {
     const struct ep_shape *shape = &run->shape;
     int32_t *counts = ep_ints(run, shape->in_counts),
@@ -113,12 +202,17 @@ EP_LOOP void ep_count(const struct ep_run *run, const struct ep_call *call)
         const struct ep_header *header = ep_origin_header(run, call, pe);
 
         ep_ints(run, shape->in_tokens)[pe] = header->tokens;
-        ep_ints(run, shape->in_parts)[pe] = ep_parts_of(run, call, header, pe);
-        if ((uint32_t)header->tokens > (uint32_t)shape->tokens)
+        if (!call->agreed)
+            ep_ints(run, shape->in_parts)[pe] = ep_parts_of(run, call, header, pe);
+        if ((uint32_t)header->tokens > (uint32_t)shape->tokens || !header->agreed != !call->agreed)
             ep_fault_numbers(run, pe, call, 0);
     }
+    if (call->agreed)
+        ep_count_sent(run, call);
     ep_gather_rows(run, &part);
     ep_sync_group(run);
+    if (call->agreed)
+        ep_count_agree(run, call, row_sums);
     EP_BY_GROUP(run, kind, shape->counted)
     {
         ep_add_up(shape, counts + kind, first + kind);

@@ -8,6 +8,10 @@
 
 #include "ep/steps/take.h"
 
+#ifdef WSH_EP_DEVICE_RUN_CUH
+#include "ep/device/publish.cuh"
+#endif
+
 /* By one worker, when all have read the state. */
 EP_STEP void ep_dispatch_sent(const struct ep_run *run, const struct ep_call *call)
 {
@@ -79,7 +83,8 @@ EP_STEP void ep_dispatch_round(const struct ep_run *run, const struct ep_call *c
         ep_gather_rows(run, &part);
         ep_sync_group(run);
     }
-    ep_take_far(run, &part, args);
+    if (!call->declined)
+        ep_take_far(run, &part, args);
     ep_sync(run);
     ep_signal_taken(run, number);
     if (number + run->shape.slots < call->parts)
@@ -101,22 +106,52 @@ EP_STEP void ep_dispatch_received(const struct ep_run *run, const struct ep_call
     }
 }
 
+/* Whether the host has the numbers before the rows: it takes memory then, or makes another instance. */
+EP_STEP int ep_tells_early(const shmemx_ep_dispatch_t *args)
+{
+    return args->agreed || args->rows_most;
+}
+
+/*
+ * Until the numbers of all are here; returns the rows, -1: the call is declined. Part 0 is forwarded once, though the
+ * receiving half may come again, with room for the rows.
+ */
+EP_STEP int ep_dispatch_numbers(const struct ep_run *run, struct ep_call *call,
+                                const shmemx_ep_dispatch_t *args)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_part part = {call, 0};
+    int rows;
+
+    if (shape->one_copy && run->state->forwarded != (uint64_t)call->number)
+        ep_forward(run, call, 0);
+    ep_await(run, EP_PHASE_NEAR, shape->c_near, shape->near, ep_value_number, call);
+    ep_await_part(run, &part);
+    ep_count(run, call, args->row_sums);
+    ep_count_out(run, call, args);
+    rows = call->declined ? -1 : ep_count_rows(run, call);
+    if (ep_worker(run) == 0)
+        ep_count_keep(run, call, rows);
+    if (ep_worker(run) == 0 && ep_tells_early(args))
+        ep_publish_numbers(run, call->handle);
+    return rows;
+}
+
 EP_STEP void ep_dispatch_receive(const struct ep_run *run, const shmemx_ep_dispatch_t *args)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_call call = ep_dispatch_call(run, args, run->state->received);
-    struct ep_part part = {&call, 0};
+    int rows = ep_dispatch_numbers(run, &call, args);
 
-    if (shape->one_copy)
-        ep_forward(run, &call, 0);
-    ep_await(run, EP_PHASE_NEAR, shape->c_near, shape->near, ep_value_number, &call);
-    ep_await_part(run, &part);
-    ep_count(run, &call);
-    ep_count_out(run, &call, args);
-    if (ep_worker(run) == 0)
-        ep_count_keep(run, &call, ep_count_rows(run, &call));
-    ep_copy_metas(run, &call, ep_kept_metas(shape, call.handle), shape->metas[call.parity]);
-    ep_take_near(run, &call, args);
+    if (args->rows_most && rows > args->rows_most) {
+        if (ep_last(run) && ep_group_worker(run) == 0 && ep_leads(run))
+            run->state->forwarded = (uint64_t)call.number;
+        return;
+    }
+    if (!call.declined) {
+        ep_copy_metas(run, &call, ep_kept_metas(shape, call.handle), shape->metas[call.parity]);
+        ep_take_near(run, &call, args);
+    }
     for (int round = 0, rounds = ep_dispatch_rounds(run, &call); round < rounds; round++)
         ep_dispatch_round(run, &call, args, round);
     if (ep_last(run))

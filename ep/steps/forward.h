@@ -125,11 +125,15 @@ EP_LOOP void ep_copy_windows(const struct ep_run *run, const struct ep_part *par
         char *forward =
             run->arena + ep_slot_image(shape, shape->forward, f, ep_part_number(run, pe, part->part));
         size_t at = shape->head + record * shape->record;
+        int rows = ep_has_part(run, pe, part->part) ? ep_rows_of(run, part, window, pe) : -1;
 
-        if (!ep_has_part(run, pe, part->part) || record >= ep_rows_of(run, part, window, pe))
+        if (record >= rows)
             continue;
         if (record < 0) {
             ep_copy(forward, window, shape->head);
+            at = ep_records_end(run, rows);
+            if (ep_tells_sent(part->call, part->part))
+                ep_copy(forward + at, window + at, ep_sent_bytes(shape));
             continue;
         }
         ep_copy(forward + at, window + at, shape->record);

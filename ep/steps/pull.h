@@ -6,7 +6,7 @@
 #ifndef WSH_EP_STEPS_PULL_H
 #define WSH_EP_STEPS_PULL_H
 
-#include "ep/steps/ready.h"
+#include "ep/steps/places.h"
 
 #ifdef WSH_EP_DEVICE_RUN_CUH
 #include "ep/device/pull.cuh"
@@ -121,19 +121,29 @@ struct ep_coming {
     int chunks, rows, halves;
 };
 
-/* Rows for PE k, of all origins; and their sums, where the caller wants them. */
-EP_STEP int ep_pull_sent(const struct ep_run *run, int32_t *sums, int k)
+#ifdef EP_EXPANDS
+/* Where experts' rows end, of sums that are all here. */
+EP_STEP void ep_pull_ends(const struct ep_run *run, const struct ep_call *call)
 {
-    const struct ep_shape *shape = &run->shape;
-    int total = 0;
-
-    for (int l = 0; l < shape->near; l++) {
-        total += ep_ints(run, shape->in_sent)[l * shape->near + k];
-        if (sums)
-            sums[l * shape->near + k] = total;
+    if (!ep_expanded(run))
+        return;
+    EP_BY_GROUP(run, e, run->shape.mine)
+    {
+        ep_expanded(run)->ends[e] = ep_expert_end(run, call, e);
     }
-    return total;
+    ep_sync_group(run);
 }
+
+/* A call whose expanded rows have no room is a sending half, if the caller has asked for that. */
+EP_STEP void ep_pull_fits(const struct ep_run *run, const struct ep_call *call,
+                          const shmemx_ep_dispatch_t *args, struct ep_coming *come)
+{
+    if (!ep_expanded(run) || !args->rows_most || ep_expanded_rows(run, call) <= ep_expanded(run)->room)
+        return;
+    come->halves &= ~SHMEMX_EP_RECEIVE;
+    come->chunks = 0;
+}
+#endif
 
 /* Of numbers that are all here. */
 EP_STEP struct ep_coming ep_pull_coming(const struct ep_run *run, const struct ep_call *call,
@@ -156,8 +166,39 @@ EP_STEP struct ep_coming ep_pull_coming(const struct ep_run *run, const struct e
         come.halves &= ~SHMEMX_EP_RECEIVE;
     else
         come.chunks = (ep_least(tokens, shape->tokens) + EP_CHUNK - 1) / EP_CHUNK;
+    EP_EXPANDING(ep_pull_fits(run, call, args, &come);)
     return come;
 }
+
+#ifdef EP_EXPANDS
+/* A row of padding. */
+EP_STEP void ep_pad_row(const struct ep_run *run, int row)
+{
+    if (ep_expanded(run)->zero)
+        ep_blank_row(run, row);
+    if (ep_leads(run))
+        ep_place_out(run, row, -1, -1, 0.0f);
+}
+
+/* All padding, by all workers: that of experts, and what is behind the last one. */
+EP_STEP void ep_pad(const struct ep_run *run, const struct ep_call *call, const struct ep_coming *come)
+{
+    const struct ep_shape *shape = &run->shape;
+    int receives = ep_expanded(run) && come->rows >= 0 && come->halves & SHMEMX_EP_RECEIVE;
+    int room = receives ? (int)ep_expanded(run)->room : 0, share = ep_most(1, ep_workers(run) / shape->mine);
+
+    if (!receives)
+        return;
+    for (int i = ep_worker(run); i < shape->mine * share; i += ep_workers(run)) {
+        int e = i / share, end = ep_least(ep_expert_next(run, call, e), room);
+
+        for (int row = ep_expanded(run)->ends[e] + i % share; row < end; row += share)
+            ep_pad_row(run, row);
+    }
+    for (int row = ep_expanded_rows(run, call) + ep_worker(run); row < room; row += ep_workers(run))
+        ep_pad_row(run, row);
+}
+#endif
 
 /* As ep_count. */
 EP_LOOP struct ep_coming ep_pull_count(const struct ep_run *run, const struct ep_call *call,
@@ -180,9 +221,10 @@ EP_LOOP struct ep_coming ep_pull_count(const struct ep_run *run, const struct ep
     }
     EP_BY_GROUP(run, k, shape->near)
     {
-        ep_ints(run, shape->in_rows)[k] = ep_pull_sent(run, args->row_sums, k);
+        ep_ints(run, shape->in_rows)[k] = ep_sent_to(run, args->row_sums, k);
     }
     ep_sync_group(run);
+    EP_EXPANDING(ep_pull_ends(run, call);)
     ep_count_out(run, call, args);
     return ep_pull_coming(run, call, args, halves);
 }
@@ -197,6 +239,24 @@ EP_STEP void ep_pull_row(const struct ep_run *run, const shmemx_ep_dispatch_t *a
     ep_copy_row(to, from, shape->row, shape->scales ? (char *)args->row_scales + row * shape->scales : NULL,
                 scales, shape->scales);
 }
+
+#ifdef EP_EXPANDS
+/* A chunk's rows, each to all of its places; 0 where rows are not expanded. */
+EP_STEP int ep_pull_spread(const struct ep_run *run, const struct ep_call *call, const struct ep_chunk *chunk,
+                           const struct ep_chunk_rows *rows, int turn)
+{
+    const struct ep_shape *shape = &run->shape;
+    const char *x = ep_near_base(run, chunk->pe) + shape->x[turn],
+               *scales = ep_near_base(run, chunk->pe) + shape->x_scales[call->parity];
+
+    for (int i = 0; i < chunk->n && ep_expanded(run); i++) {
+        int token = chunk->token + i;
+
+        ep_spread_row(run, x + token * shape->row, (const float *)(scales + token * shape->scales), rows, i);
+    }
+    return ep_expanded(run) != NULL;
+}
+#endif
 
 /* A chunk of PE `l`: its rows that are for this PE. */
 EP_STEP void ep_pull_take(const struct ep_run *run, const struct ep_call *call,
@@ -220,6 +280,7 @@ EP_STEP void ep_pull_take(const struct ep_run *run, const struct ep_call *call,
     if (told.flagged)
         ep_flags_await(run, EP_PHASE_ROWS, 1, ep_awaited_chunk, &flagged, (uint64_t)call->number);
     rows = ep_chunk_find(run, call, args, &chunk, &entries);
+    EP_EXPANDING(if (ep_pull_spread(run, call, &chunk, &rows, told.turn)) return;)
     for (int i = 0; i < chunk.n; i++) {
         int row = ep_chunk_row(&rows, i), token = chunk.token + i;
 
@@ -286,6 +347,7 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
             ep_pull_told(run, &call, come.rows);
             items.takes = come.chunks;
             items.takes_each = shape->near;
+            EP_EXPANDING(ep_pad(run, &call, &come);)
             EP_CLOCK(run, 4);
             counted = 1;
         }

@@ -97,8 +97,7 @@ EP_STEP struct ep_items ep_items(const struct ep_run *run, int stores, int store
     struct ep_items items = {0, stores, stores_each, 0, 0};
 
     (void)run;
-
-    if (stores)
+    if (stores && stores_each)
         items.lead = ep_least(stores, (ep_workers(run) + stores_each - 1) / stores_each);
     return items;
 }

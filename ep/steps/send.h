@@ -25,6 +25,8 @@ EP_STEP struct ep_call ep_dispatch_call(const struct ep_run *run, const shmemx_e
     call.tokens = args->tokens;
     call.parts = ep_parts(&run->shape, args->tokens);
     call.turn = 0;
+    call.agreed = (int)args->agreed;
+    call.declined = 0;
     call.base = run->state->sent;
     return call;
 }
@@ -109,12 +111,25 @@ EP_STEP void ep_store_header(const struct ep_run *run, const struct ep_call *cal
     header->x = (int64_t)run->shape.x[call->turn];
     header->tokens = call->tokens;
     header->parts = call->parts;
+    header->agreed = call->agreed;
     kept->call = call->number;
     kept->tokens = call->tokens;
     kept->parts = call->parts;
 }
 
-/* The numbers of PEs behind a far peer, in order, begin its images. */
+/* Where `rows` records of an image end. */
+EP_STEP size_t ep_records_end(const struct ep_run *run, int rows)
+{
+    return run->shape.head + ep_within(rows, run->shape.window) * run->shape.record;
+}
+
+/* Whether what each PE gets follows a part's records. */
+EP_STEP int ep_tells_sent(const struct ep_call *call, int part)
+{
+    return call->agreed && part == 0;
+}
+
+/* The numbers of PEs behind a far peer, in order, begin its images. Where PEs agree, those of all end the first. */
 EP_STEP void ep_pack_heads(const struct ep_run *run, const struct ep_call *call, int part)
 {
     const struct ep_shape *shape = &run->shape;
@@ -124,6 +139,7 @@ EP_STEP void ep_pack_heads(const struct ep_run *run, const struct ep_call *call,
     for (int f = ep_worker(run); f < shape->far; f += ep_workers(run)) {
         char *image = run->arena + ep_slot_image(shape, shape->send, f, call->base + part);
         struct ep_header *header = (struct ep_header *)image;
+        int32_t *sent = (int32_t *)(image + ep_records_end(run, rows[f * call->parts + part]));
         int first = ep_far_pe(shape, f) / pes * pes;
 
         header->call = call->number;
@@ -131,8 +147,13 @@ EP_STEP void ep_pack_heads(const struct ep_run *run, const struct ep_call *call,
         header->parts = call->parts;
         header->part = part;
         header->rows = rows[f * call->parts + part];
+        header->agreed = call->agreed;
         ep_copy(image + sizeof *header, counts + (size_t)first * shape->counted,
                 pes * shape->counted * sizeof *counts);
+        EP_BY_LANES(run, pe, ep_tells_sent(call, part) ? shape->n : 0)
+        {
+            sent[pe] = counts[pe * shape->counted];
+        }
     }
 }
 
@@ -208,7 +229,8 @@ EP_LOOP void ep_put_images(const struct ep_run *run, const struct ep_call *call,
 
         ep_put(run, run->arena + ep_slot_image(shape, shape->window_in, me, number),
                run->arena + ep_slot_image(shape, shape->send, f, number),
-               shape->head + ep_within(rows[f * call->parts + part], shape->window) * shape->record,
+               ep_records_end(run, rows[f * call->parts + part]) +
+                   (ep_tells_sent(call, part) ? ep_sent_bytes(shape) : 0),
                shape->c_far + me * shape->slots + (int)(number % shape->slots), pe);
     }
     if (ep_worker(run) != 0 || !ep_leads(run))

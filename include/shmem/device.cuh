@@ -19,7 +19,8 @@
  *   extensions    shmemx_team_number, shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives
  *                 (api/stream.cuh), puts, gets, signals, waits and quiet (api/stream_rma.cuh);
  *                 shmemx_putmem_counted_nbi, shmemx_counter_fetch, _wait_until, shmemx_putmem_list_nbi,
- *                 shmemx_batch_begin, _end, shmemx_flush;
+ *                 shmemx_batch_begin, _end, shmemx_flush; shmemx_pe_failed, shmemx_failure_generation,
+ *                 shmemx_team_broken, and waits with a time limit (api/failure.cuh);
  *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through the caller's shared memory), shmemx_signal_op;
  *                 shmemx_collective_launch and its query (launch.cuh); shmemx_device_heap_base,
  *                 shmemx_device_heap_peer_bases, and operations by queues (api/queue.cuh)
@@ -66,6 +67,7 @@ struct __nv_bfloat16;
 #include "device/api/amo.cuh"
 #include "device/api/coll.cuh"
 #include "device/api/counter.cuh"
+#include "device/api/failure.cuh"
 #include "device/api/order.cuh"
 #include "device/api/query.cuh"
 #include "device/api/queue.cuh"

@@ -149,7 +149,8 @@ WSH_COLL_TYPES(WSH_DECLARE)
  * where that is more than dest_max. Then nothing is written to `dest` at this PE, and it returns nonzero; others are
  * not told.
  *
- * Returns 0, or nonzero where `dest` is too small here. The form in nb begins it, and its request has that status.
+ * Returns 0, or nonzero where `dest` is too small here: *need is more than dest_max then, and is not where a member has
+ * failed (SHMEM_ON_PE_FAILURE=continue). The form in nb begins it, and its request has that status.
  */
 int shmemx_alltoallvmem_packed_nelems(shmem_team_t team, void *dest, size_t *dest_counts, size_t *dest_offsets,
                                       size_t dest_max, size_t align, size_t *need, const void *source,

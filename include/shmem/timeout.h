@@ -3,19 +3,20 @@
  * Waits with a time limit, beyond the specification. Read by shmemx.h.
  *
  * Each is the routine of its name in shmem/p2p.h or shmem/signal.h, and ends in one of three ways. The limit is in
- * seconds, from the call on; with 0 or less it tests once, and makes progress for other PEs.
+ * seconds, from the call on; with 0 or less it tests once, and makes progress for other PEs. In kernels too, also by a
+ * warp and by a block (_warp, _block at the end of the name).
  */
 #ifndef WSH_SHMEM_TIMEOUT_H
 #define WSH_SHMEM_TIMEOUT_H
 
 #include <shmem.h>
 
-#ifndef __CUDACC_RTC__
-
 /* What a wait with a time limit returns: its condition; the time is over; a PE has failed since the call began. */
 #define SHMEMX_WAIT_SATISFIED 0
 #define SHMEMX_WAIT_TIMEOUT 1
 #define SHMEMX_WAIT_FAILURE 2
+
+#ifndef __CUDACC_RTC__
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,18 +8,55 @@
 
 #include "ep/low/calls.h"
 
-/* All threads of the last group; of others none. What they have stored comes before. */
-EP_STEP bool ep_low_is_last_group(const struct ep_run *run)
+EP_STEP bool ep_low_gives_up(const struct ep_run *run, const shmemx_ep_combine_t *args, int far)
 {
-    bool last = false;
+    if (!args->weights)
+        return false;
+    ep_low_await_weights(run, far);
+    return ep_masked(run, ep_far_pe(&run->shape, far));
+}
+
+/* Longer than any store of a group that has ended is on its way. */
+#define EP_DRAINED_NS 50000
+
+/*
+ * By one thread, of the last group: whether a group has seen a mask. Those that have order what they have stored before
+ * they end; others, which pay nothing for it, may have ended just now.
+ */
+EP_STEP bool ep_low_seen_by_any(const struct ep_run *run, unsigned before, unsigned mine)
+{
+    unsigned seen = before / EP_ARRIVED_SEEN + (mine != 0);
+
+    *(volatile unsigned *)&run->state->arrived[EP_ARRIVED_LAST] = 0;
+    if (!seen)
+        return false;
+    for (uint64_t from = (uint64_t)ep_nanoseconds();
+         seen < gridDim.x && (uint64_t)ep_nanoseconds() - from < EP_DRAINED_NS;)
+        __nanosleep(1000);
+    __threadfence();
+    return true;
+}
+
+enum ep_low_end { EP_LOW_NOT_LAST, EP_LOW_LAST, EP_LOW_LAST_MASKED };
+
+/* All threads. LAST in one thread of the last group; LAST_MASKED in all of them, where a group has seen a mask. */
+EP_STEP enum ep_low_end ep_low_ends(const struct ep_run *run)
+{
+    bool last = false, masked = false;
 
     __syncthreads();
     if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicInc(run->state->arrived + EP_ARRIVED_LAST, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
+        unsigned mine = ep_any_masked(run), before;
+
+        if (mine)
+            __threadfence();
+        before = atomicAdd(run->state->arrived + EP_ARRIVED_LAST, mine ? 1u + EP_ARRIVED_SEEN : 1u);
+        last = before % EP_ARRIVED_SEEN == gridDim.x - 1;
+        masked = last && ep_low_seen_by_any(run, before, mine);
     }
-    return __syncthreads_or(last);
+    if (__syncthreads_or(masked))
+        return EP_LOW_LAST_MASKED;
+    return last ? EP_LOW_LAST : EP_LOW_NOT_LAST;
 }
 
 EP_STEP void ep_low_zero_words(void *to, size_t bytes)
@@ -82,11 +119,13 @@ EP_LOOP void ep_low_blank_all(const struct ep_run *run, const shmemx_ep_dispatch
                               const struct ep_low_call *call)
 {
     for (int source = 0; source < run->shape.near; source++) {
-        if (!*ep_live_at(run, EP_LIVE_BLANK, source))
+        volatile int32_t *blank = ep_live_at(run, EP_LIVE_BLANK, ep_live_near(run, source));
+
+        if (!*blank)
             continue;
         ep_low_blank_source(run, args, call, source);
         __syncthreads();
-        *ep_live_at(run, EP_LIVE_BLANK, source) = 0;
+        *blank = 0;
     }
     *(volatile uint32_t *)&ep_live(run)->blanks = 0;
 }
@@ -97,7 +136,8 @@ EP_LOOP void ep_low_sum_again(const struct ep_run *run, const shmemx_ep_combine_
 {
     int shift = ep_low_shift(&run->shape, call->tokens), each = ep_low_each(&run->shape, shift);
     struct ep_low_home home = {call, args, {NULL, NULL, NULL, NULL},
-                               0,    0,    ep_low_form(run, args) == EP_LOW_PUSHED};
+                               0,    0,    ep_low_form(run, args) >= EP_LOW_PUSHED,
+                               0};
 
     if (threadIdx.x == 0)
         ep_seen()[EP_SEEN_ANY] = 1;
@@ -127,27 +167,32 @@ EP_STEP void ep_low_masks_end(const struct ep_run *run)
 EP_STEP bool ep_low_dispatched(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                                const struct ep_low_call *call, int receives)
 {
-    if (!ep_low_is_last_group(run))
-        return false;
-    if (*(volatile uint32_t *)&ep_live(run)->any) {
+    enum ep_low_end end = ep_low_ends(run);
+
+#ifdef EP_LOW_FAR
+    if (end != EP_LOW_NOT_LAST && threadIdx.x == 0)
+        ep_live(run)->passed = 0;
+#endif
+    if (end == EP_LOW_LAST_MASKED) {
         if (receives && *(volatile uint32_t *)&ep_live(run)->blanks)
             ep_low_blank_all(run, args, call);
         ep_low_masks_end(run);
     }
-    return threadIdx.x == 0;
+    return end != EP_LOW_NOT_LAST && threadIdx.x == 0;
 }
 
 EP_STEP bool ep_low_combined_by_last(const struct ep_run *run, const shmemx_ep_combine_t *args,
                                      const struct ep_low_call *call, int receives)
 {
-    if (!ep_low_is_last_group(run))
-        return false;
-    if (*(volatile uint32_t *)&ep_live(run)->any != *(volatile uint32_t *)&ep_live(run)->known_any) {
+    enum ep_low_end end = ep_low_ends(run);
+
+    if (end == EP_LOW_LAST_MASKED &&
+        *(volatile uint32_t *)&ep_live(run)->any != *(volatile uint32_t *)&ep_live(run)->known_any) {
         if (receives)
             ep_low_sum_again(run, args, call);
         ep_low_masks_end(run);
     }
-    return threadIdx.x == 0;
+    return end != EP_LOW_NOT_LAST && threadIdx.x == 0;
 }
 
 #endif

@@ -3,12 +3,6 @@
 #ifndef WSH_EP_DEVICE_MASKS_HOST_CUH
 #define WSH_EP_DEVICE_MASKS_HOST_CUH
 
-/* Behind the phase in pinned memory, which kernels that wait long look at: who has failed. */
-static size_t ep_pinned_bytes(const struct ep_shape *shape)
-{
-    return ep_phase_bytes(shape) + (size_t)shape->n;
-}
-
 static cudaError_t ep_masks_copy(struct shmemx_ep *ep, bool write, cudaStream_t stream)
 {
     struct ep_masks *masks = ep->masks;
@@ -23,10 +17,25 @@ static cudaError_t ep_masks_copy(struct shmemx_ep *ep, bool write, cudaStream_t 
     return status ? status : cudaStreamSynchronize(stream);
 }
 
-/* Calls on whatever stream are over where something is to change: what they have counted stays. */
+static __global__ void ep_masks_quiet()
+{
+    shmem_quiet();
+}
+
+/*
+ * Calls on whatever stream are over where something is to change: what they have counted stays, and what they have put
+ * to far peers is there.
+ */
+static cudaError_t ep_masks_settle(const struct shmemx_ep *ep)
+{
+    if (ep->shape.far)
+        ep_masks_quiet<<<1, 1, 0, ep->kernels->stream>>>();
+    return cudaDeviceSynchronize();
+}
+
 static int ep_device_masks(struct shmemx_ep *ep, enum ep_masks_how how)
 {
-    cudaError_t status = how == EP_MASKS_LOOK ? cudaSuccess : cudaDeviceSynchronize();
+    cudaError_t status = how == EP_MASKS_LOOK ? cudaSuccess : ep_masks_settle(ep);
 
     if (!status)
         status = ep_masks_copy(ep, how == EP_MASKS_WRITE, ep->kernels->stream);
@@ -40,20 +49,15 @@ static cudaError_t ep_masks_first(struct shmemx_ep *ep)
 
     if (!ep->masks)
         return cudaSuccess;
-    ep->masks->failed = (uint8_t *)ep->phase + ep_phase_bytes(&ep->shape);
     status = ep_masks_copy(ep, false, ep->kernels->stream);
     ep->masks->live->limit = (uint64_t)(ep->masks->limit * 1e9);
-    ep->masks->live->failed = ep->masks->failed;
     return status ? status : ep_masks_copy(ep, true, ep->kernels->stream);
 }
 
 /* Before a launch. What others tell is taken where the host may wait: a graph takes nobody back. */
 static void ep_masks_before(struct shmemx_ep *ep, int halves, cudaStream_t stream)
 {
-    if (!ep->masks)
-        return;
-    ep_masks_news(ep);
-    if ((halves & SHMEMX_EP_SEND) && !ep_is_captured(stream))
+    if (ep->masks && (halves & SHMEMX_EP_SEND) && !ep_is_captured(stream))
         ep_masks_look(ep);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What kernels among near PEs run on that go on without PEs (ep/masks.h), beside low.cuh: whoever waits for longer
- * than the limit masks the PE. A word of the block's memory says whether there is anything to look at, so that calls in
- * which nobody is masked read it alone. docs/design/failures.md says how groups agree.
+ * What kernels run on that go on without PEs (ep/masks.h), beside low.cuh: whoever waits for longer than the limit
+ * masks the PE. Words of the block's memory, and until its first barrier one of the GPU's, say whether there is
+ * anything to look at. docs/design/failures.md says how groups agree.
  */
 #ifndef WSH_EP_DEVICE_MASKS_WAITS_CUH
 #define WSH_EP_DEVICE_MASKS_WAITS_CUH
@@ -12,8 +12,14 @@
 struct ep_low_come;
 struct ep_low_call;
 
-/* Of a block: whether a PE may be masked; what groups do with this dispatch's words, 0 until they have agreed. */
-enum { EP_SEEN_ANY, EP_SEEN_VERDICT, EP_SEEN };
+/*
+ * Of a block: whether it knows that a PE is masked, and has seen that a near one is; what groups do with the words of
+ * this dispatch, 0 until they have agreed.
+ */
+enum { EP_SEEN_ANY, EP_SEEN_NEAR, EP_SEEN_VERDICT, EP_SEEN };
+
+/* What a group that has seen a mask adds to the word of those that have ended, beside 1. */
+enum { EP_ARRIVED_SEEN = 1 << 16 };
 
 EP_STEP volatile unsigned *ep_seen()
 {
@@ -33,19 +39,58 @@ EP_STEP volatile int32_t *ep_live_at(const struct ep_run *run, enum ep_live_row 
     return ep_live(run)->rows + (int)row * run->shape.n + pe;
 }
 
-EP_STEP void ep_low_masks_begin(const struct ep_run *run)
+/* Number `near` of this host among PEs. */
+EP_STEP int ep_live_near(const struct ep_run *run, int near)
 {
-    if (threadIdx.x == 0) {
-        ep_seen()[EP_SEEN_ANY] = *(volatile uint32_t *)&ep_live(run)->any;
-        ep_seen()[EP_SEEN_VERDICT] = 0;
-    }
-    __syncthreads();
+    return run->shape.host * run->shape.near + near;
 }
 
+/* How many were masked when the kernel began: the last group to end writes it. */
+EP_STEP uint32_t ep_known_any(const struct ep_run *run)
+{
+    return ep_live(run)->known_any;
+}
+
+/* Begins to copy a word into the block's memory, by one thread; and, before a barrier of its block, ends it. */
+EP_STEP void ep_low_word_fetch(volatile unsigned *to, const uint32_t *from)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
+                     (unsigned)__cvta_generic_to_shared(const_cast<unsigned *>(to))),
+                 "l"(from)
+                 : "memory");
+#else
+    *to = *from;
+#endif
+}
+
+EP_STEP void ep_low_masks_known(const struct ep_run *run)
+{
+    (void)run;
+#ifdef __CUDA_ARCH__
+    if (threadIdx.x == 0)
+        asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/* Nothing waits for the word here, but where no barrier of the block comes before the first wait. */
+EP_STEP void ep_low_masks_begin(const struct ep_run *run, int halves)
+{
+    if (threadIdx.x == 0) {
+        ep_low_word_fetch(ep_seen() + EP_SEEN_ANY, &ep_live(run)->known_any);
+        ep_seen()[EP_SEEN_NEAR] = ep_seen()[EP_SEEN_VERDICT] = 0;
+    }
+    if (!(halves & SHMEMX_EP_SEND)) {
+        ep_low_masks_known(run);
+        __syncthreads();
+    }
+}
+
+/* A plain load: a wait, which says that memory has changed, lies between it and what it is to see. */
 EP_STEP int ep_any_masked(const struct ep_run *run)
 {
     (void)run;
-    return ep_seen()[EP_SEEN_ANY] != 0;
+    return *const_cast<const unsigned *>(ep_seen() + EP_SEEN_ANY) != 0;
 }
 
 EP_STEP int ep_masked(const struct ep_run *run, int pe)
@@ -55,7 +100,18 @@ EP_STEP int ep_masked(const struct ep_run *run, int pe)
 
 EP_STEP int ep_masked_before(const struct ep_run *run, int pe)
 {
-    return ep_any_masked(run) && *ep_live_at(run, EP_LIVE_KNOWN, pe);
+    return ep_known_any(run) && *ep_live_at(run, EP_LIVE_KNOWN, pe);
+}
+
+/* Whether this group has seen that a near PE is masked, or knew. */
+EP_STEP bool ep_any_near_masked(const struct ep_run *run)
+{
+    if (!ep_any_masked(run) || ep_seen()[EP_SEEN_NEAR])
+        return ep_any_masked(run);
+    for (int near = 0; near < run->shape.near; near++)
+        if (ep_masked_before(run, ep_live_near(run, near)))
+            return true;
+    return false;
 }
 
 /* Whether the PE of an expert was masked at the beginning: tokens do not go there. */
@@ -86,16 +142,17 @@ EP_STEP void ep_absent_note(const struct ep_run *run, int pe)
 #define ep_absent_blank(run, args, come) ((void)(args), ep_absent_note(run, ep_low_source_pe(run, (come)->source)))
 
 /* One lane of all that wait gets it; what it says is there before the PE counts as masked. */
-EP_STEP void ep_absent_mask(const struct ep_run *run, const struct ep_low_wait *wait)
+EP_STEP void ep_absent_mask(const struct ep_run *run, const struct ep_low_wait *wait, int pe)
 {
     const struct ep_state *state = run->state;
     uint64_t call = wait->phase < EP_PHASE_Y ? state->received : state->combined;
 
-    *ep_live_at(run, EP_LIVE_WHY, wait->near) = 1 + wait->phase;
-    *ep_live_at(run, EP_LIVE_CALL, wait->near) = (int32_t)call + 1;
+    *ep_live_at(run, EP_LIVE_WHY, pe) = 1 + wait->phase;
+    *ep_live_at(run, EP_LIVE_CALL, pe) = (int32_t)call + 1;
     __threadfence();
-    if (!atomicExch((int32_t *)ep_live_at(run, EP_LIVE_MASKED, wait->near), 1))
+    if (!atomicExch((int32_t *)ep_live_at(run, EP_LIVE_MASKED, pe), 1))
         atomicAdd(&ep_live(run)->any, 1u);
+    __threadfence();
 }
 
 /*
@@ -103,13 +160,14 @@ EP_STEP void ep_absent_mask(const struct ep_run *run, const struct ep_low_wait *
  * time: another that waits for the first one has the limit again. Results wait for weights of the same call: twice as
  * long.
  */
-EP_STEP bool ep_absent_is_due(const struct ep_run *run, struct ep_low_wait *wait)
+EP_STEP bool ep_absent_is_due(const struct ep_run *run, struct ep_low_wait *wait, int pe)
 {
     struct ep_live *live = ep_live(run);
     uint64_t now = ep_nanoseconds(), when = wsh_ptx_poll(&live->when);
-    int64_t limit = (int64_t)live->limit << (wait->phase == EP_PHASE_RESULTS);
+    int results = wait->phase == EP_PHASE_RESULTS || wait->phase == EP_PHASE_RESULT;
+    int64_t limit = (int64_t)live->limit << results;
 
-    if (live->failed && *(const volatile uint8_t *)(live->failed + wait->near)) {
+    if (shmemx_pe_failed(run->pes[pe])) {
         if (wait->failed++)
             atomicExch((unsigned long long *)&live->when, (unsigned long long)now);
         return wait->failed > 1;
@@ -121,13 +179,15 @@ EP_STEP bool ep_absent_is_due(const struct ep_run *run, struct ep_low_wait *wait
     return atomicCAS((unsigned long long *)&live->when, (unsigned long long)when, (unsigned long long)now) == when;
 }
 
-/* Out of line: now and then, and where something is masked. */
-EP_LOOP bool ep_absent_look(const struct ep_run *run, struct ep_low_wait *wait, bool late)
+/* Out of line: now and then, and where something is masked. What this PE itself owes comes, late. */
+EP_LOOP bool ep_absent_look(const struct ep_run *run, struct ep_low_wait *wait, int pe, bool late)
 {
-    if (!*ep_live_at(run, EP_LIVE_MASKED, wait->near)) {
-        if (!late || !ep_absent_is_due(run, wait))
+    if (pe == run->shape.me)
+        return false;
+    if (!*ep_live_at(run, EP_LIVE_MASKED, pe)) {
+        if (!late || !ep_absent_is_due(run, wait, pe))
             return false;
-        ep_absent_mask(run, wait);
+        ep_absent_mask(run, wait, pe);
     }
     ep_seen()[EP_SEEN_ANY] = 1;
     return true;
@@ -141,20 +201,35 @@ EP_STEP bool ep_absent(const struct ep_run *run, struct ep_low_wait *wait, unsig
 
     if (!late && !(polls <= 1 && ep_any_masked(run)))
         return false;
-    gone = ep_absent_look(run, &passed, late);
+    gone = ep_absent_look(run, &passed, ep_live_near(run, wait->near), late);
     wait->began = passed.began;
     wait->failed = passed.failed;
+    if (gone)
+        ep_seen()[EP_SEEN_NEAR] = 1;
     return gone;
 }
 
 /*
+ * How many groups have all words of near PEs. Those among near PEs alone have ended then, or will; with far peers
+ * others wait for what they hand on, so that they say it before.
+ */
+EP_STEP unsigned ep_low_have_words(const struct ep_run *run)
+{
+#ifdef EP_LOW_FAR
+    return *(volatile unsigned *)&ep_live(run)->passed;
+#else
+    return *(volatile unsigned *)&run->state->arrived[EP_ARRIVED_LAST] % EP_ARRIVED_SEEN;
+#endif
+}
+
+/*
  * By one thread of a group that has waited in vain. Groups that have all words go on, and end; when all others are
- * here, nobody can change his mind: if one has ended, all words have come, late; if none has, those masked have none.
+ * here, nobody can change his mind: if one has gone on, all words have come, late; if none has, those masked have none.
  */
 EP_LOOP unsigned ep_low_agree(const struct ep_run *run, uint64_t number)
 {
     struct ep_live *live = ep_live(run);
-    unsigned ended, met;
+    unsigned have, met;
     uint64_t verdict;
 
     __threadfence();
@@ -163,9 +238,9 @@ EP_LOOP unsigned ep_low_agree(const struct ep_run *run, uint64_t number)
         verdict = wsh_ptx_poll(&live->verdict);
         if (verdict / 4 == number && verdict % 4 != EP_VERDICT_OPEN)
             break;
-        ended = *(volatile unsigned *)&run->state->arrived[EP_ARRIVED_LAST];
+        have = ep_low_have_words(run);
         met = *(volatile unsigned *)&live->met;
-        if (verdict / 4 == number || ended + met != gridDim.x ||
+        if (verdict / 4 == number || have + met != gridDim.x ||
             atomicCAS((unsigned long long *)&live->verdict, (unsigned long long)verdict,
                       (unsigned long long)(number * 4 + EP_VERDICT_OPEN)) != verdict)
             continue;
@@ -173,23 +248,45 @@ EP_LOOP unsigned ep_low_agree(const struct ep_run *run, uint64_t number)
             *ep_live_at(run, EP_LIVE_DROPPED, pe) = *ep_live_at(run, EP_LIVE_MASKED, pe);
         __threadfence();
         atomicExch((unsigned long long *)&live->verdict,
-                   (unsigned long long)(number * 4 + (ended ? EP_VERDICT_TAKE : EP_VERDICT_DROP)));
+                   (unsigned long long)(number * 4 + (have ? EP_VERDICT_TAKE : EP_VERDICT_DROP)));
     }
     __threadfence();
     return (unsigned)(verdict % 4);
 }
 
-/* All threads of a group, after its words: whether they are to be read again. */
-EP_STEP bool ep_low_words_again(const struct ep_run *run, uint64_t number)
+/* By one thread: what its group does with the words. */
+EP_STEP unsigned ep_low_verdict(const struct ep_run *run, uint64_t number)
 {
-    if (!__syncthreads_or(ep_any_masked(run)) || ep_seen()[EP_SEEN_VERDICT])
+#ifdef EP_AGREES /* a mutant of the tests does not */
+    if (!EP_AGREES()) {
+        for (int pe = 0; pe < run->shape.n; pe++)
+            *ep_live_at(run, EP_LIVE_DROPPED, pe) = *ep_live_at(run, EP_LIVE_MASKED, pe);
+        return EP_VERDICT_DROP;
+    }
+#endif
+    return ep_low_agree(run, number);
+}
+
+/* All threads of a group, after the words of near PEs: whether they are to be read again. */
+EP_STEP bool ep_low_words_again(const struct ep_run *run, uint64_t number, int sources)
+{
+    if (sources > run->shape.near || ep_seen()[EP_SEEN_VERDICT])
         return false;
-    __syncthreads(); /* all have read */
+    if (!__syncthreads_or(ep_any_near_masked(run))) {
+#ifdef EP_LOW_FAR
+        if (threadIdx.x == 0)
+            atomicAdd(&ep_live(run)->passed, 1u);
+#endif
+        return false;
+    }
     if (threadIdx.x == 0)
-        ep_seen()[EP_SEEN_VERDICT] = ep_low_agree(run, number);
+        ep_seen()[EP_SEEN_VERDICT] = ep_low_verdict(run, number);
     __syncthreads();
     return ep_seen()[EP_SEEN_VERDICT] == EP_VERDICT_TAKE;
 }
+
+/* Of a combine with weights: whether those of a far peer have been waited for in vain. All workers see the same. */
+EP_STEP bool ep_low_gives_up(const struct ep_run *run, const shmemx_ep_combine_t *args, int far);
 
 /* By all workers, at the end (ends.cuh). */
 EP_STEP bool ep_low_dispatched(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
