@@ -39,59 +39,40 @@ static bool numbers(PyObject *const *args, Py_ssize_t given, void **found, Py_ss
     return true;
 }
 
-static PyObject *outcome(int status)
-{
-    if (status)
-        Py_RETURN_FALSE;
-    Py_RETURN_TRUE;
-}
-
-/* stream_follow(event, first, second): what comes on the second stream waits for what is on the first */
-static PyObject *stream_follow(PyObject *self, PyObject *const *args, Py_ssize_t n)
+/* args: an event, the stream that records it if `record`, the stream that waits for it if `wait` */
+static PyObject *order(PyObject *const *args, Py_ssize_t n, bool record, bool wait)
 {
     PyThreadState *lock;
     void *at[3];
     int status;
 
-    (void)self;
-    if (!numbers(args, n, at, 3))
+    if (!numbers(args, n, at, 1 + record + wait))
         Py_RETURN_FALSE;
     lock = PyEval_SaveThread();
-    status = event_record(at[0], at[1]) || stream_wait(at[2], at[0], 0);
+    status = (record && event_record(at[0], at[1])) || (wait && stream_wait(at[1 + record], at[0], 0));
     PyEval_RestoreThread(lock);
-    return outcome(status);
+    return PyBool_FromLong(!status);
+}
+
+/* stream_follow(event, first, second): what comes on the second stream waits for what is on the first */
+static PyObject *stream_follow(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    (void)self;
+    return order(args, n, true, true);
 }
 
 /* event_mark(event, stream): records it */
 static PyObject *event_mark(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
-    PyThreadState *lock;
-    void *at[2];
-    int status;
-
     (void)self;
-    if (!numbers(args, n, at, 2))
-        Py_RETURN_FALSE;
-    lock = PyEval_SaveThread();
-    status = event_record(at[0], at[1]);
-    PyEval_RestoreThread(lock);
-    return outcome(status);
+    return order(args, n, true, false);
 }
 
 /* event_wait(event, stream): what comes on the stream waits for it */
 static PyObject *event_wait(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
-    PyThreadState *lock;
-    void *at[2];
-    int status;
-
     (void)self;
-    if (!numbers(args, n, at, 2))
-        Py_RETURN_FALSE;
-    lock = PyEval_SaveThread();
-    status = stream_wait(at[1], at[0], 0);
-    PyEval_RestoreThread(lock);
-    return outcome(status);
+    return order(args, n, false, true);
 }
 
 PyMethodDef wsh_py_events_methods[] = {{"driver", driver, METH_VARARGS, NULL},

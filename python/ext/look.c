@@ -53,9 +53,9 @@ static struct {
         PyObject *dtype;
         enum wsh_py_kind kind;
     } kinds[WSH_PY_KINDS];
-    const struct dl_exchange *exchange; /* or NULL, and then: */
-    PyObject *data_ptr, *is_contiguous; /* unbound */
-    PyObject *dtype, *is_cuda, *shape;  /* names */
+    const struct dl_exchange *exchange;         /* or NULL, and then: */
+    PyObject *data_ptr, *is_contiguous;         /* unbound */
+    PyObject *dtype, *is_cuda, *is_cpu, *shape; /* names */
 } torch;
 
 static bool is_kind(int code, int bits, enum wsh_py_kind *kind)
@@ -220,6 +220,7 @@ static bool look_torch(PyObject *tensor, struct wsh_py_array *seen)
            is_true(PyObject_CallFunctionObjArgs(torch.is_contiguous, tensor, NULL)) &&
            torch_address(tensor, &seen->address);
     seen->gpu = good && is_true(PyObject_GetAttr(tensor, torch.is_cuda));
+    good = good && (seen->gpu || is_true(PyObject_GetAttr(tensor, torch.is_cpu)));
     seen->device = -1;
     seen->readonly = false;
     if (PyErr_Occurred()) {
@@ -345,8 +346,9 @@ int wsh_py_look_begin(void)
     numpy_name = PyUnicode_InternFromString("__array_struct__");
     torch.dtype = PyUnicode_InternFromString("dtype");
     torch.is_cuda = PyUnicode_InternFromString("is_cuda");
+    torch.is_cpu = PyUnicode_InternFromString("is_cpu");
     torch.shape = PyUnicode_InternFromString("shape");
-    return numpy_name && torch.dtype && torch.is_cuda && torch.shape ? 0 : -1;
+    return numpy_name && torch.dtype && torch.is_cuda && torch.is_cpu && torch.shape ? 0 : -1;
 }
 
 PyMethodDef wsh_py_look_methods[] = {{"numpy", know_numpy, METH_O, NULL},

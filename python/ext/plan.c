@@ -207,7 +207,8 @@ static PyObject *plan_call(PyObject *self, PyObject *const *args, Py_ssize_t n)
 
     if (!is_open(plan) || n != NUMBERS + plan->n || !wsh_py_whole(args[0], &halves) ||
         !wsh_py_whole(args[1], &handle) || !wsh_py_whole(args[2], &stream) ||
-        !wsh_py_whole(args[3], &tokens) || !wsh_py_whole(args[4], &columns))
+        !wsh_py_whole(args[3], &tokens) || !wsh_py_whole(args[4], &columns) || halves != (int)halves ||
+        handle != (int)handle)
         Py_RETURN_NONE;
     memcpy(call.made, plan->begin, plan->bytes);
     call.tokens = tokens;

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 from . import _quick
 from .errors import ArgumentError
+from .memory import has_memory
 
 _BYTES = {"bf16": 2, "e4m3": 1, "uint8": 1, "int32": 4, "int64": 8, "float32": 4}
 # What may stand for a type: names of numpy's and torch's.
@@ -132,7 +133,8 @@ def stream_of(stream: Any, like: Any) -> Optional[int]:
 # Arguments that calls write.
 WRITTEN = frozenset(
     "row_sums rows row_scales counts sources row_topk row_weights ranges row_sources totals out out_weights"
-    .split()
+    " expanded.rows expanded.row_scales expanded.weights expanded.ends expanded.places"
+    " expanded.sources expanded.experts".split()
 )
 
 
@@ -173,7 +175,7 @@ class Where:
     def _tensor(self, name: str, tensor: Any) -> int:
         if not tensor.is_contiguous():
             raise self.refuse(name, "is not contiguous; give %s.contiguous()" % name)
-        if tensor.is_cuda != self.device:
+        if tensor.is_cuda != self.device or not has_memory(tensor):
             raise self.refuse(
                 name,
                 "is on %s, and config.device is %d; give a tensor %s"

@@ -67,7 +67,7 @@ def plan(instance: Any, name: str, begin: Any, slots: Tuple[Slot, ...], like: An
     from . import ep
 
     struct, given = type(begin), instance.config
-    return _quick.module.Plan(
+    made = _quick.module.Plan(
         _quick.address(getattr(instance, "_" + name)),
         instance._ep.value,
         bytes(begin),
@@ -79,6 +79,8 @@ def plan(instance: Any, name: str, begin: Any, slots: Tuple[Slot, ...], like: An
         functools.partial(ep.check, 1, "shmemx_ep_" + name),
         tuple(slot.row(struct) for slot in slots),
     )
+    instance.made_plans.append(made)
+    return made
 
 
 _OUTPUTS = "rows row_scales counts sources row_topk row_weights ranges row_sources totals".split()
@@ -101,6 +103,7 @@ def dispatch(instance: Any, begin: Any, scaled: bool, makes: bool, like: Any) ->
         maker = new(*form) if form else ()
         slots += (Slot(name, WRITTEN | LEADING, names[kind], extents, *maker),)
     slots += (Slot("row_sums", WRITTEN, names["int32"], (instance.n_pes, instance.n_pes)),)
+    slots += (Slot("global_scale", LEADING, names["float32"], ()),)
     return plan(instance, "dispatch", begin, slots, like)
 
 
@@ -108,10 +111,11 @@ def combine(instance: Any, begin: Any, scaled: bool, makes: bool, like: Any) -> 
     """Return the plan of ExpertParallel.combine."""
     hidden, most, names = instance.config.hidden, instance.config.topk, arrays.NAMES
     slots: Tuple[Slot, ...] = (
-        Slot("y", NEEDED | LEADING, names["bf16"], (ANY, hidden)),
+        Slot("y", NEEDED | LEADING, names["bf16"], instance.results()),
         Slot("y_weights", LEADING, names["float32"], (ANY, most)),
         Slot("weights", LEADING, names["float32"], (TOKENS, COLUMNS)),
         Slot("out", NEEDED | LEADING | WRITTEN, names["bf16"], (TOKENS, hidden)),
         Slot("out_weights", LEADING | WRITTEN, names["float32"], (TOKENS, most)),
+        Slot("places", LEADING, names["int32"], (ANY, most)),
     )
     return plan(instance, "combine", begin, slots, like)

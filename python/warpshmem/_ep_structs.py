@@ -34,7 +34,8 @@ class Config(ctypes.Structure):
         ("pe_capacity", _int),
         ("masks", _int),
         ("limit_ms", _int),
-        ("unused", _int * 12),
+        ("fewer_blocks", _int),
+        ("unused", _int * 11),
     ]
 
 
@@ -73,6 +74,14 @@ class RowsBySource(ctypes.Structure):
     )
 
 
+class RowsExpanded(ctypes.Structure):
+    """shmemx_ep_rows_expanded_t."""
+
+    _fields_ = _fields(
+        _pointer, "rows row_scales weights ends places sources experts"
+    ) + _fields(ctypes.c_int64, "room alignment zero scales_row_step scales_column_step")
+
+
 class Dispatch(ctypes.Structure):
     """The members of shmemx_ep_dispatch_t before by_expert."""
 
@@ -84,7 +93,8 @@ class Dispatch(ctypes.Structure):
         + _fields(ctypes.c_int64, "scales_row_step scales_column_step")
         + [("scales_packed", _int), ("waits", _pointer)]
         + _fields(ctypes.c_int64, "rows_most agreed")
-        + [("row_sums", _pointer), ("unused", ctypes.c_int64 * 3)]
+        + _fields(_pointer, "row_sums global_scale expanded")
+        + [("unused", ctypes.c_int64 * 1)]
     )
 
 
@@ -112,5 +122,5 @@ class Combine(ctypes.Structure):
         + _fields(_int, "halves handle columns")
         + _fields(_pointer, "y y_weights out out_weights stream weights waits signals")
         + [("signal_value", ctypes.c_uint32), ("signal_rows", _int)]
-        + [("unused", ctypes.c_int64 * 4)]
+        + [("signal_blocks", ctypes.c_int64), ("places", _pointer), ("unused", ctypes.c_int64 * 2)]
     )

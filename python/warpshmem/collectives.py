@@ -213,7 +213,7 @@ def _combined(
 
 
 def _op(call: str, op: str) -> str:
-    if op not in _FAMILIES:
+    if not isinstance(op, str) or op not in _FAMILIES:
         raise refuse(call, "op", op, "use one of " + ", ".join(_FAMILIES))
     return _FAMILIES[op]
 

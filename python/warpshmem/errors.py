@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, List
 
 
 class WarpshmemError(RuntimeError):
@@ -25,13 +25,26 @@ def last_line() -> str:
     return text.decode(errors="replace") if text else ""
 
 
+def failed_text() -> str:
+    """Return who has failed while the others go on, and what to do; "" where nobody has. One PE of a
+    team says it in a line, the others have none."""
+    from . import failures, job
+
+    failed: List[int] = failures.failed_pes() if job.state.live else []
+    if not failed:
+        return ""
+    who = "PE %d has" % failed[0] if len(failed) == 1 else "PEs %s have" % str(failed)[1:-1]
+    return who + " failed, and the others go on: call shrink of the team, or of TEAM_WORLD"
+
+
 def check(status: int, call: str, line: Callable[[], str] = last_line) -> None:
     """Raise WarpshmemError with the library's line where `status` of `call` is not 0."""
     if status:
         raise WarpshmemError(
             line()
             or last_line()
-            or "%s returned %d; a line on standard error may say why" % (call, status)
+            or "%s returned %d; %s"
+            % (call, status, failed_text() or "a line on standard error may say why")
         )
 
 

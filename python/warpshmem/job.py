@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import operator
 import os
-from typing import Any, Callable, List, Optional, Union
+from typing import Any, Callable, Iterable, List, Optional, Set, Union
 
 from . import _lib, stores
 from .errors import WarpshmemError, check, refuse
@@ -15,7 +15,7 @@ THREAD_LEVELS = {"single": 0, "funneled": 1, "serialized": 2, "multiple": 3}
 WITH_UNIQUEID = 1
 MAY_EXIT, ATTACH_GPU = 4, 8
 UNIQUE_ID_BYTES = 128
-MOST_PES = 2**31 - 1  # of an int of C
+INT_END = 2**31  # of an int of C
 
 
 class _Attributes(ctypes.Structure):
@@ -54,6 +54,9 @@ state = _State()
 at_start: List[Callable[[], None]] = []
 at_end: List[Callable[[], None]] = []
 after_end: List[Callable[[], None]] = []
+# Requests (requests.py) that have not been waited for: they keep their arrays, also where the program has
+# dropped them.
+in_flight: Set[Any] = set()
 
 
 def _in_child() -> None:
@@ -95,6 +98,16 @@ def need(call: str) -> None:
         raise not_live(call)
 
 
+def need_none_in_flight(call: str, handle: Optional[int] = None) -> None:
+    """Raise WarpshmemError where a request, of the team of a handle alone, has not been waited for:
+    the library would end the job."""
+    for request in list(in_flight):
+        if request.is_of(state.world, handle):
+            raise WarpshmemError(
+                "warpshmem.%s: %r has not been waited for; call its wait first" % (call, request)
+            )
+
+
 def check_pe(call: str, pe: int, n: Optional[int] = None, argument: str = "pe") -> int:
     """Return `pe` where it is one of `n` PEs (default: of the job); else ArgumentError."""
     limit = state.n if n is None else n
@@ -105,6 +118,26 @@ def check_pe(call: str, pe: int, n: Optional[int] = None, argument: str = "pe") 
     if not good:
         raise refuse(call, argument, pe, "there are PEs 0 to %d" % (limit - 1))
     return pe
+
+
+def check_ints(call: str, argument: str, values: Iterable[int]) -> List[int]:
+    """Return the whole numbers of a sequence; ArgumentError where it is none."""
+    try:
+        return [operator.index(value) for value in values]
+    except TypeError:
+        raise refuse(call, argument, values, "pass a list of whole numbers") from None
+
+
+def check_int(call: str, argument: str, value: Any) -> int:
+    """Return `value` where it is a whole number that C's int holds, of which ctypes would drop bits
+    otherwise; else ArgumentError."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise refuse(call, argument, value, "pass a whole number") from None
+    if not -INT_END <= number < INT_END:
+        raise refuse(call, argument, value, "pass one of 32 bits")
+    return number
 
 
 def get_unique_id() -> bytes:
@@ -134,7 +167,7 @@ def _whole(call: str, argument: str, value: Any, default: Optional[str]) -> int:
         value = os.environ[default]
     try:
         return int(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         cure = "pass a whole number" + (" or set %s" % default if default else "")
         raise refuse(call, argument, value, cure) from None
 
@@ -146,12 +179,13 @@ def _device(device: Any) -> int:
         return -1
     if isinstance(device, str):
         device = device.rpartition(":")[2] if ":" in device else None
-        return _whole("init", "device", device, None) if device is not None else -1
+        if device is None:
+            return -1
     for name in ("index", "id"):
         number = getattr(device, name, None)
         if isinstance(number, int):
             return number
-    return _whole("init", "device", device, None)
+    return check_int("init", "device", _whole("init", "device", device, None))
 
 
 def _thread_level(level: Union[int, str]) -> int:
@@ -175,8 +209,8 @@ def _attributes(
         rank, n_pes = store.Get_rank(), store.Get_size()
     number = _whole("init", "rank", rank, "RANK")
     n = _whole("init", "n_pes", n_pes, "WORLD_SIZE")
-    if n > MOST_PES:
-        raise refuse("init", "n_pes", n, "there are at most %d PEs" % MOST_PES)
+    if n >= INT_END:
+        raise refuse("init", "n_pes", n, "there are at most %d PEs" % (INT_END - 1))
     if not 0 <= number < n:
         raise refuse("init", "rank", number, "with n_pes=%d ranks are 0 to %d" % (n, n - 1))
     if uid is None:
@@ -266,6 +300,7 @@ def finalize() -> None:
         state.inits -= 1
         _lib.core().shmem_finalize()
         return
+    need_none_in_flight("finalize")
     for routine in at_end:
         routine()
     _lib.core().shmem_finalize()
@@ -312,4 +347,4 @@ def n_pes() -> int:
 def global_exit(status: int) -> None:
     """End all PEs of the job with this exit status, from any PE. Does not return. Section 9.1.6."""
     need("global_exit")
-    _lib.core().shmem_global_exit(status)
+    _lib.core().shmem_global_exit(check_int("global_exit", "status", status))

@@ -9,7 +9,7 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from . import _kept, _lib, _quick, dlpack, job
 from .dtypes import TYPES, Type, dtype_name
-from .errors import WarpshmemError, last_line, refuse
+from .errors import WarpshmemError, failed_text, last_line, refuse
 
 
 def _give_back(address: int, world: int, free_later: Any, state: Any) -> None:
@@ -110,8 +110,8 @@ def allocate(call: str, nbytes: int, gpu: bool, zeroed: bool, team: Optional[int
         size = "SHMEM_DEVICE_SYMMETRIC_MAX" if gpu else "SHMEM_SYMMETRIC_SIZE"
         raise WarpshmemError(
             last_line()
-            or "warpshmem.%s: %d bytes of symmetric memory are not there on all PEs; set %s"
-            % (call, nbytes, size)
+            or "warpshmem.%s: %d bytes of symmetric memory are not there on all PEs; %s"
+            % (call, nbytes, failed_text() or "set " + size)
         )
     return address
 
@@ -166,6 +166,12 @@ def writable(seen: View, call: str, argument: str) -> View:
     return seen
 
 
+def has_memory(tensor: Any) -> bool:
+    """Whether a tensor of torch lies in memory that the library knows: not on meta, for example."""
+    device = getattr(tensor, "device", None)
+    return getattr(device, "type", "cpu") in ("cpu", "cuda")
+
+
 def view(array: Any, call: str, argument: str) -> View:
     """Describe an array of numpy, torch, cupy, or of the array interfaces; ArgumentError where it
     is not contiguous."""
@@ -175,6 +181,8 @@ def view(array: Any, call: str, argument: str) -> View:
     if pointer is not None:  # torch
         if not array.is_contiguous():
             raise refuse(call, argument, "strided", "pass a contiguous tensor: .contiguous()")
+        if not has_memory(array):
+            raise refuse(call, argument, "on %s" % array.device, "pass a tensor of the CPU or GPU")
         name = dtype_name(array.dtype)
         if name not in TYPES:
             raise refuse(call, argument, name, "its dtype is none of " + ", ".join(TYPES))

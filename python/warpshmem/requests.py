@@ -12,7 +12,7 @@ a request is complete its arrays belong to the library.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable, Generator, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Generator, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _lib, job, streams
 from .collectives import _op, _two
@@ -21,18 +21,16 @@ from .errors import check, refuse
 from .memory import View, symmetric, view, writable
 from .teams import TEAM_WORLD, Team, member
 
-# What is in flight keeps its arrays, also where the program has dropped the request.
-_in_flight: Set["Request"] = set()
-
 
 class Request:
     """A nonblocking collective in progress; made by the routines that end in _nb. Complete from the
     start where there is nothing to do."""
 
-    __slots__ = ("_handle", "_call", "_world", "_kept")
+    __slots__ = ("_handle", "_team", "_call", "_world", "_kept")
 
-    def __init__(self, call: str, kept: Tuple[Any, ...]) -> None:
+    def __init__(self, call: str, kept: Tuple[Any, ...], team: int) -> None:
         self._handle = ctypes.c_void_p()
+        self._team = team
         self._call = call
         self._world = job.state.world
         self._kept = kept
@@ -40,7 +38,7 @@ class Request:
     def _begun(self, status: int) -> "Request":
         check(status, self._call)
         if self._handle:
-            _in_flight.add(self)
+            job.in_flight.add(self)
         return self
 
     def _need(self, call: str) -> None:
@@ -49,9 +47,14 @@ class Request:
             raise job.stale(call, self._world)
 
     def _ended(self, status: int) -> None:
-        _in_flight.discard(self)
+        job.in_flight.discard(self)
         self._kept = ()
         check(status, self._call)
+
+    def is_of(self, world: int, handle: Optional[int]) -> bool:
+        """Whether it is of this job and of the team of that handle (None: of any). For the
+        package."""
+        return self._world == world and handle in (None, self._team)
 
     @property
     def complete(self) -> bool:
@@ -86,11 +89,21 @@ class Request:
         return "<warpshmem.Request of %s, %s>" % (self._call, state)
 
 
+def _all_requests(call: str, requests: Iterable[Request]) -> List[Request]:
+    try:
+        found = list(requests)
+    except TypeError:
+        found = [None]  # type: ignore[list-item]
+    if not all(isinstance(request, Request) for request in found):
+        raise refuse(call, "requests", requests, "pass a list of what routines in _nb return")
+    return found
+
+
 def wait_all(requests: Iterable[Request]) -> None:
     """Wait until all are complete. Raises WarpshmemError for the first that failed, after all
     are."""
     failed = None
-    for request in requests:
+    for request in _all_requests("wait_all", requests):
         try:
             request.wait()
         except RuntimeError as error:
@@ -102,7 +115,7 @@ def wait_all(requests: Iterable[Request]) -> None:
 def test_any_request(requests: Sequence[Request]) -> Optional[int]:
     """Return the index of one that has become complete, or None. Those that were complete before the
     call are passed over."""
-    for index, request in enumerate(requests):
+    for index, request in enumerate(_all_requests("test_any_request", requests)):
         if not request.complete and request.test():
             return index
     return None
@@ -111,12 +124,12 @@ def test_any_request(requests: Sequence[Request]) -> Optional[int]:
 def sync_nb(team: Team = TEAM_WORLD) -> Request:
     """Begin a sync: complete once all members have begun it. shmemx_sync_nb."""
     handle = member(team, "sync_nb")
-    request = Request("sync_nb", ())
+    request = Request("sync_nb", (), handle)
     return request._begun(_lib.core().shmemx_sync_nb(handle, ctypes.byref(request._handle)))
 
 
 def _begin(name: str, to: View, of: View, nbytes: int, team: Team, kept: Any, *more: int) -> Request:
-    request = Request(name + "_nb", kept)
+    request = Request(name + "_nb", kept, team.handle)
     routine = getattr(_lib.core(), "shmemx_%smem_nb" % name)
     handle = ctypes.byref(request._handle)
     return request._begun(routine(team.handle, to.address, of.address, nbytes, *more, handle))
@@ -158,14 +171,14 @@ def reduce_nb(dest: Any, source: Any, op: str = "sum", team: Team = TEAM_WORLD) 
         cure = "the host combines in its own memory alone; pass arrays of the host"
         raise refuse(call, "dest" if to.gpu else "source", "memory of a GPU", cure)
     routine: Callable[..., int] = _lib.typed("shmemx_{T}_%s_reduce_nb" % op, to.kind.c, None)
-    request = Request(call, (dest, source))
+    request = Request(call, (dest, source), team.handle)
     handle = ctypes.byref(request._handle)
     return request._begun(routine(team.handle, to.address, of.address, of.size, handle))
 
 
 def _numbers(call: str, argument: str, values: Sequence[int], n: int) -> Any:
-    numbers = [int(value) for value in values]
-    if len(numbers) != n or min(numbers) < 0:
+    numbers = job.check_ints(call, argument, values)
+    if len(numbers) != n or not all(0 <= number < 1 << 63 for number in numbers):
         raise refuse(call, argument, values, "pass %d numbers, each 0 or more" % n)
     return (ctypes.c_size_t * n)(*numbers)
 
@@ -212,13 +225,20 @@ def alltoallv_nb(
     team: Team = TEAM_WORLD,
 ) -> Request:
     """Begin an alltoallv. Arguments are those of alltoallv."""
-    call = "alltoallv_nb"
-    both = _Exchange(call, dest, source, source_counts, source_offsets, team)
-    to_counts = _numbers(call, "dest_counts", dest_counts, both.n)
-    to_offsets = _numbers(call, "dest_offsets", dest_offsets, both.n)
+    return _alltoallv_begin(
+        "alltoallv_nb", dest, (dest_counts, dest_offsets), source, (source_counts, source_offsets), team
+    )
+
+
+def _alltoallv_begin(
+    call: str, dest: Any, to_words: Any, source: Any, of_words: Any, team: Team
+) -> Request:
+    both = _Exchange(call, dest, source, *of_words, team)
+    to_counts = _numbers(call, "dest_counts", to_words[0], both.n)
+    to_offsets = _numbers(call, "dest_offsets", to_words[1], both.n)
     _inside(call, both.to, "dest", to_counts, to_offsets)
     arrays = [both.scaled(x) for x in (to_counts, to_offsets, both.counts, both.offsets)]
-    request = Request(call, (dest, source, arrays))
+    request = Request(call, (dest, source, arrays), team.handle)
     return request._begun(
         _lib.core().shmemx_alltoallvmem_nb(
             team.handle,
@@ -295,14 +315,19 @@ def alltoallv(
     They are read when the stream comes there, not before, and are the library's until then: a CUDA
     graph that has captured the call may find others in each launch.
     """
+    words = (dest_counts, dest_offsets), (source_counts, source_offsets)
     if stream is not None:
-        words = (dest_counts, dest_offsets), (source_counts, source_offsets)
         _alltoallv_on_stream(dest, words[0], source, words[1], team, stream)
-        return
-    request = alltoallv_nb(
-        dest, dest_counts, dest_offsets, source, source_counts, source_offsets, team
-    )
-    request.wait()
+    else:
+        _alltoallv_begin("alltoallv", dest, words[0], source, words[1], team).wait()
+
+
+def _align(call: str, align: int, width: int) -> int:
+    """Return `align` elements in bytes."""
+    elements = job.check_ints(call, "align", (align,))[0]
+    if not 1 <= elements < (1 << 63) // width:
+        raise refuse(call, "align", align, "it is at least 1, and fewer bytes than memory holds")
+    return elements * width
 
 
 class Packed(NamedTuple):
@@ -324,26 +349,27 @@ def alltoallv_packed(
     team: Team = TEAM_WORLD,
 ) -> Packed:
     """As alltoallv where only senders know the counts: blocks lie in `dest` in order of the members,
-    each from a multiple of `align` elements on. shmemx_alltoallvmem_packed_nelems."""
+    each from a multiple of `align` elements on. Raises WarpshmemError where a member has failed. shmemx_alltoallvmem_packed_nelems."""
     call = "alltoallv_packed"
     both = _Exchange(call, dest, source, source_counts, source_offsets, team)
-    if align < 1:
-        raise refuse(call, "align", align, "it is at least 1")
+    width = both.width
+    alignment = _align(call, align, width)
     counts, offsets = (ctypes.c_size_t * both.n)(), (ctypes.c_size_t * both.n)()
     need = ctypes.c_size_t()
-    width = both.width
     status = _lib.core().shmemx_alltoallvmem_packed_nelems(
         team.handle,
         both.to.address,
         counts,
         offsets,
         both.to.nbytes,
-        align * width,
+        alignment,
         ctypes.byref(need),
         both.of.address,
         both.scaled(both.counts),
         both.scaled(both.offsets),
     )
+    if need.value <= both.to.nbytes:
+        check(status, call)  # a member has failed
     found = [tuple(number // width for number in numbers) for numbers in (counts, offsets)]
     return Packed(found[0], found[1], need.value // width, status == 0)
 
@@ -369,11 +395,10 @@ def alltoallv_packed_on_stream(
     """
     call = "alltoallv_packed_on_stream"
     to, of, n = _on_stream(call, dest, source, team)
-    if align < 1:
-        raise refuse(call, "align", align, "it is at least 1")
+    _align(call, align, to.kind.size)
     found = _words(call, n, dest_counts=dest_counts, dest_offsets=dest_offsets)
     given = _words(call, n, source_counts=source_counts, source_offsets=source_offsets)
-    room = (to.size, align, *_words(call, 1, need=need))
+    room = (to.size, int(align), *_words(call, 1, need=need))
     number = streams.handle(stream, call)
     check(
         _lib.nvshmem().nvshmemx_alltoallv_packed_on_stream(

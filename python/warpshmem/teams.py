@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 from typing import Any, Optional, Sequence, Tuple
 
 from . import _lib, job
-from .errors import check, refuse
+from .errors import WarpshmemError, check, refuse
 
 
 class Team:
@@ -57,6 +58,7 @@ class Team:
         Section 9.4.5."""
         if not isinstance(team, Team):
             raise refuse("Team.translate", "team", team, "pass a warpshmem.Team")
+        pe = job.check_int("Team.translate", "pe", pe)
         found = _lib.core().shmem_team_translate_pe(
             self._member("Team.translate"), pe, team._need("Team.translate")
         )
@@ -69,6 +71,8 @@ class Team:
         The result's handle is 0 at PEs that are no members. WarpshmemError where there are no such
         PEs, or no room.
         """
+        for name, value in (("start", start), ("stride", stride), ("size", size)):
+            job.check_int("Team.split_strided", name, value)
         made = ctypes.c_void_p()
         check(
             _lib.core().shmem_team_split_strided(
@@ -82,7 +86,7 @@ class Team:
     def split_2d(self, xrange: int) -> Tuple["Team", "Team"]:
         """Lay the PEs out in rows of `xrange`; return this PE's row and column. Collective over
         this team. 9.4.7."""
-        if xrange < 1:
+        if job.check_int("Team.split_2d", "xrange", xrange) < 1:
             raise refuse("Team.split_2d", "xrange", xrange, "rows have at least 1 PE")
         row, column = ctypes.c_void_p(), ctypes.c_void_p()
         check(
@@ -104,6 +108,7 @@ class Team:
         """Create a team of PEs of this team, in the order given. Collective over this team.
         shmemx_team_create."""
         n = self.n_pes
+        pes = job.check_ints("Team.create", "pes", pes)
         for pe in pes:
             job.check_pe("Team.create", pe, n, "pes")
         if len(set(pes)) != len(pes) or not pes:
@@ -143,6 +148,10 @@ class Team:
         for name, value in (("team_id", team_id), ("n_pes", n_pes), ("my_pe", my_pe)):
             if isinstance(value, bool) or not isinstance(value, int):
                 raise refuse("Team.by_id", name, value, "pass a whole number")
+        if not 0 <= team_id < 1 << 64:
+            raise refuse("Team.by_id", "team_id", team_id, "pass what make_id has returned")
+        job.check_int("Team.by_id", "n_pes", n_pes)
+        job.check_int("Team.by_id", "my_pe", my_pe)
         made = ctypes.c_void_p()
         check(
             _lib.core().shmemx_team_init(team_id, n_pes, my_pe, None, 0, ctypes.byref(made)),
@@ -196,10 +205,15 @@ class Team:
     def shrink(self) -> "Team":
         """Make a team of the members that live. Collective over these. shmemx_team_shrink."""
         made = ctypes.c_void_p()
-        check(
-            _lib.core().shmemx_team_shrink(self._member("Team.shrink"), ctypes.byref(made)),
-            "Team.shrink",
-        )
+        handle = self._member("Team.shrink")
+        job.need_none_in_flight("Team.shrink", handle)
+        status = _lib.core().shmemx_team_shrink(handle, ctypes.byref(made))
+        if status == -errno.EOPNOTSUPP:
+            raise WarpshmemError(
+                "warpshmem.Team.shrink: a failure ends the job, so that there is nothing to shrink; "
+                "set SHMEM_ON_PE_FAILURE=continue"
+            )
+        check(status, "Team.shrink")
         return Team(made.value or 0, job.state.world)
 
     def destroy(self) -> None:
@@ -210,6 +224,7 @@ class Team:
             raise refuse(
                 "Team.destroy", "team", self, "the library's own teams stay until finalize"
             )
+        job.need_none_in_flight("Team.destroy", handle)
         self.handle = 0
         if handle:
             _lib.core().shmem_team_destroy(handle)

@@ -78,8 +78,12 @@ def wait_until_timeout(
     code, number = comparison("wait_until_timeout", cmp), rma.number(
         "wait_until_timeout", value, seen
     )
+    try:
+        seconds = float(seconds)
+    except (TypeError, ValueError):
+        raise refuse("wait_until_timeout", "seconds", seconds, "pass a number") from None
     return _lib.typed("shmemx_{T}_wait_until_timeout", seen.kind.c, seen.kind.value)(
-        seen.address, code, number, float(seconds)
+        seen.address, code, number, seconds
     )
 
 

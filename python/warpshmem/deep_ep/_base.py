@@ -159,7 +159,8 @@ class Base(Redundant, Refused):
         return min(num_sms, self.num_allocated_qps)
 
     def get_comm_stream(self) -> Any:
-        """Return the stream that calls run on; None without a GPU."""
+        """Return the stream of calls that are asynchronous, that wait for an event, or that a graph
+        captures; None without a GPU."""
         return self._need("get_comm_stream").comm_stream
 
     def get_physical_domain_size(self) -> Tuple[int, int]:
@@ -261,6 +262,7 @@ class Base(Redundant, Refused):
             ids=ids,
             columns=given["use_tma_aligned_col_major_sf"],
             rows=given.get("rows"),
+            later=not given["async_with_compute_stream"],
         )
 
     def _sizes(self, call: str, given: Dict[str, Any]) -> Tuple[int, int, int]:
@@ -292,8 +294,45 @@ class Base(Redundant, Refused):
         checks.event(call, previous, on_stream)
         checks.event(call, second, on_stream, "previous_event_before_epilogue")
         checks.units(call, given["num_sms"], given["num_qps"], self.num_allocated_qps)
-        stream = self._need(call)._stream(x)
-        return Launch(stream, previous, given["async_with_compute_stream"], second)
+        inner = self._need(call)
+        asynchronous = given["async_with_compute_stream"]
+        return Launch(inner._stream(x), previous, asynchronous, second, inner.order)
+
+    def _again(
+        self, x: Any, handle: Any, given: Tuple[Any, ...], expand: bool, zero: bool
+    ) -> Optional[Tuple[Any, ...]]:
+        """A dispatch by a handle that asks for nothing more than expansion; None where it is
+        another call. given: num_sms, num_qps, async_with_compute_stream."""
+        launch = self._plain_launch(x[0] if x.__class__ is tuple else x, given)
+        if launch is None:
+            return None
+        with launch:
+            found = self._calls.again(x, handle, launch.stream, expand, zero)
+        if found is None:
+            return None
+        rows, topk = found
+        event = launch.finish((x,), (rows, topk))
+        return rows, topk, None, handle, event
+
+    def _back(self, x: Any, handle: Any, given: Tuple[Any, ...]) -> Optional[Tuple[Any, ...]]:
+        """A combine that asks for nothing more; None where it is another call. given: as above."""
+        launch = self._plain_launch(x, given)
+        if launch is None:
+            return None
+        with launch:
+            out = self._calls.back(x, handle, launch.stream)
+        return None if out is None else (out, None, launch.finish((x,), (out,)))
+
+    def _plain_launch(self, x: Any, given: Tuple[Any, ...]) -> Optional[Launch]:
+        """Return the stream of a call without events before it; None where it is another call."""
+        inner, (sms, qps, is_async) = self._inner, given
+        if inner is None or x.__class__ is not torch.Tensor:
+            return None
+        if sms.__class__ is not int or qps.__class__ is not int:
+            return None
+        if sms < 0 or not 0 <= qps <= self.num_allocated_qps:
+            return None
+        return Launch(inner._stream(x), None, is_async)
 
     def _dispatch(
         self,

@@ -108,13 +108,14 @@ def expand(
     return (out, some, more) if done else None
 
 
-def fold(x: Tensor, rows: Tensor) -> Optional[Tensor]:
+def fold(x: Tensor, rows: Tensor, out: Optional[Tensor]) -> Optional[Tensor]:
     """Return the sums of expanded rows, as _expand.fold."""
     if not x.is_cuda or x.dtype != torch.bfloat16 or rows.shape[1] > TOPK:
         return None
     x, rows = x.contiguous(), rows.contiguous()
     if not _plain(x):
         return None
-    out = x.new_empty((rows.shape[0], x.shape[1]))
+    if out is None:
+        out = x.new_empty((rows.shape[0], x.shape[1]))
     done = _call(3, x.get_device(), rows, x, out, rows.shape[0], rows.shape[1], x.shape[1])
     return out if done else None

@@ -11,7 +11,7 @@ from warpshmem import ep
 
 from . import _domains, _expand, _layout, _singly, _topk
 from ._handle import EPHandle
-from ._normal import rounded
+from ._normal import Wide, rounded
 
 Tensor = torch.Tensor
 Results = Callable[[], Tuple[Any, ...]]
@@ -36,6 +36,21 @@ class Ask(NamedTuple):
     ids: bool  # the handle has recv_expert_ids
     columns: bool  # scales by columns
     rows: Optional[int] = None  # expanded rows that are made; None: all
+    later: bool = False  # who asks for attributes of the handle comes after the call
+
+    def wide(self) -> Wide:
+        """Return how rows lie that are received expert by expert."""
+        weights = self.weights is not None
+        return Wide(self.alignment, self.zero, weights, self.ids, self.columns)
+
+
+class Come(NamedTuple):
+    """What a dispatch has received. expanded: rows lie expert by expert already."""
+
+    rows: Tensor
+    scales: Optional[Tensor]
+    weights: Optional[Tensor]
+    expanded: bool = False
 
 
 class Calls:
@@ -58,27 +73,33 @@ class Calls:
         """Send and receive rows. Returns what makes (recv_x, recv_topk_idx, recv_topk_weights,
         handle) of what came, and the tensors that came."""
         call = self._again if ask.handle is not None else self._new
-        handle, rows, scales, weights = call(ask, stream)
+        handle, come = call(ask, stream)
         if ask.stats is not None:
             ask.stats.add_(handle._counts)
-        held = (rows, scales, weights) + (tuple(vars(handle).values()) if stream else ())
-        return lambda: self._results(ask, handle, rows, scales, weights), held
+        held = come[:3] + (tuple(vars(handle).values()) if stream else ())
+        return lambda: self._results(ask, handle, come), held
 
-    def _new(self, ask: Ask, stream: Any) -> Tuple[EPHandle, Tensor, Any, Any]:
+    def _new(self, ask: Ask, stream: Any) -> Tuple[EPHandle, Come]:
         x, scales = _expand.pair(ask.x)
         topk_idx = ask.topk_idx
         assert topk_idx is not None
-        numbers = _layout.layout(topk_idx, ask.experts, self.size)
+        numbers = _layout.Later(topk_idx, ask.experts, self.size)
         worst = 0 if ask.sync else self.size * ask.most
-        begun = self.normal.begin(
-            x, scales, numbers, topk_idx, ask.weights, worst, stream, checked=True, named=True
-        )
+        in_call = ask.expand and not x.is_cuda  # on a GPU it has not been timed: passes
+        wide = ask.wide() if in_call and ask.rows is None else None
+        more = dict(checked=True, named=True, wide=wide)
+        given = numbers, topk_idx, ask.weights, worst, stream
+        begun = self.normal.begin(x, scales, *given, **more)
         if worst:
             begun = begun._replace(columns=topk_idx.shape[1])
-        inner = begun.handle
-        got = begun.got or self.normal.send(
-            inner, x, scales, inner.topk, ask.weights, stream, numbers=True
-        )
+        inner, out, got = begun.handle, begun.wide, begun.got
+        if got is None:
+            if in_call and inner.entry.expands:
+                expanded = self._expanded(ask, begun, inner.entry.instance.local_experts)
+                out = ask.wide().made(inner.entry, x, scales, expanded, begun.rows)
+            got = self.normal.send(
+                inner, x, scales, inner.topk, ask.weights, stream, numbers=True, wide=out
+            )
         handle = EPHandle()
         handle.do_expand, handle.num_experts = ask.expand, ask.experts
         handle.expert_alignment, handle.num_max_tokens_per_rank = ask.alignment, ask.most
@@ -87,65 +108,156 @@ class Calls:
         handle._inner, handle._owner = inner, self
         handle._counts = got.counts
         handle._chosen = got.row_topk[: begun.rows, : begun.columns]
-        handle._most = begun.most
-        self._number(handle, begun.experts, ask)
-        self._name(handle, got)
+        handle._most, handle._given_shape = begun.most, x.shape
+        self._number(handle, begun, ask, out)
+        self._name(handle, got, ask.later)
+        if out is not None:
+            return handle, self._come(out, handle.num_expanded_tokens, scales)
         rows, come = _expand.pair(self.normal.rows_of(got, begun.rows, scales))
         weights = got.row_weights[: begun.rows, : begun.columns]
-        return handle, rows, come, weights if ask.weights is not None else None
+        return handle, Come(rows, come, weights if ask.weights is not None else None)
 
-    def _number(self, handle: EPHandle, counts: List[int], ask: Ask) -> None:
-        """Set the numbers of rows, and each expert's place among expanded rows."""
-        rows, columns = handle._chosen.shape
-        local = handle._counts.shape[0]
-        handle.num_recv_tokens = rows
-        handle.num_recv_tokens_per_expert_list = rounded(counts, ask.alignment)
-        expanded = sum(handle.num_recv_tokens_per_expert_list)
+    def _come(self, out: ep.Expanded, expanded: int, scales: Any) -> Come:
+        """Return what has come expert by expert."""
+        weights = out.weights[:expanded] if out.weights is not None else None
+        return Come(*_expand.pair(self.normal.rows_of(out, expanded, scales)), weights, True)
+
+    @staticmethod
+    def _expanded(ask: Ask, begun: Any, local: int) -> int:
+        """Return how many expanded rows there are."""
         if ask.rows is not None:
-            expanded = ask.rows
-        elif not ask.sync:
-            expanded = _expand.worst(rows, columns, local, ask.alignment)
+            return ask.rows
+        if ask.sync:
+            return sum(rounded(begun.experts, ask.alignment))
+        return _expand.worst(begun.rows, begun.columns, local, ask.alignment)
+
+    def _number(self, handle: EPHandle, begun: Any, ask: Ask, out: Any) -> None:
+        """Set the numbers of rows, and each expert's place among expanded rows. out: where these
+        have come to."""
+        rows, columns = handle._chosen.shape
+        handle.num_recv_tokens = rows
+        handle.num_recv_tokens_per_expert_list = rounded(begun.experts, ask.alignment)
+        expanded = self._expanded(ask, begun, handle._counts.shape[0])
         handle.num_expanded_tokens = expanded
         if not ask.expand:
             return
-        made = _expand.places(handle._chosen, handle._counts, ask.alignment, expanded, ask.ids)
+        if out is None:
+            made = _expand.places(handle._chosen, handle._counts, ask.alignment, expanded, ask.ids)
+        else:
+            ids = out.experts[:expanded] if ask.ids else None
+            places = out.places[:rows, :columns]
+            made = _expand.Places(out.ends, places, out.sources[:expanded], ids)
+            handle._wide = out.places
         handle.num_unaligned_recv_tokens_per_expert = handle._counts.clone()
         handle._places, handle.recv_expert_ids = made, made.ids
 
-    def _name(self, handle: EPHandle, got: ep.Received) -> None:
+    def _name(self, handle: EPHandle, got: ep.Received, later: bool) -> None:
         """Keep whose token each received row is, and how many came from each source."""
         handle._sources, handle._tokens = got.sources, got.row_sources
         if got.sources.is_cuda:
-            handle.psums()  # on the stream of the call
-            if torch.cuda.is_current_stream_capturing():
+            captured = handle._captured = torch.cuda.is_current_stream_capturing()
+            if captured or not later:
+                handle.psums()  # on the stream of the call
+            if captured:
                 handle.metadata()  # of each replay
 
-    def _again(self, ask: Ask, stream: Any) -> Tuple[EPHandle, Tensor, Any, Any]:
+    def _again(self, ask: Ask, stream: Any) -> Tuple[EPHandle, Come]:
         """A dispatch by the routing of a handle; with weights they travel anew."""
         handle, (x, scales) = ask.handle, _expand.pair(ask.x)
         assert handle is not None
-        inner, weights = handle._inner, None
+        inner, out = handle._inner, self._out(handle, x, scales, ask.wide())
         if ask.weights is None:
-            return (handle,) + _expand.pair(self.normal.again(x, scales, inner, stream)) + (None,)
+            found = _expand.pair(self.normal.again(x, scales, inner, stream, out))
+            if out is not None:
+                return handle, self._come(out, handle.num_expanded_tokens, scales)
+            return handle, Come(*found, None)
         self.normal.check(inner, "dispatch")
-        got = self.normal.send(inner, x, scales, inner.topk, ask.weights, stream)
+        got = self.normal.send(inner, x, scales, inner.topk, ask.weights, stream, wide=out)
+        if out is not None:
+            return handle, self._come(out, handle.num_expanded_tokens, scales)
         rows, columns = handle._chosen.shape
         weights = got.row_weights[:rows, :columns]
-        return (handle,) + _expand.pair(self.normal.rows_of(got, rows, scales)) + (weights,)
+        return handle, Come(*_expand.pair(self.normal.rows_of(got, rows, scales)), weights)
 
-    def _results(
-        self, ask: Ask, handle: EPHandle, rows: Tensor, scales: Any, weights: Any
-    ) -> Tuple[Any, ...]:
+    def _out(self, handle: EPHandle, x: Any, scales: Any, wide: Wide) -> Optional[ep.Expanded]:
+        """Return where rows of another dispatch by a handle go, expert by expert, where the call
+        can store them there."""
+        if handle._wide is None or handle._places is None:
+            return None
+        entry = handle._inner.entry.other(self.normal.dtype(x, scales))
+        made = wide._replace(ids=False).made(entry, x, scales, handle.num_expanded_tokens, 1)
+        return made._replace(ends=handle._places.ends, places=None, sources=None)
+
+    def _results(self, ask: Ask, handle: EPHandle, come: Come) -> Tuple[Any, ...]:
         """Return what the dispatch gives, of what was received."""
         topk: Optional[Tensor] = None
+        rows, scales, weights, expanded = come
         made = handle._places
-        if made is not None:
+        if expanded:
+            pass
+        elif made is not None:
             rows, scales, weights = _expand.expand(rows, scales, weights, made, ask.zero)
         else:
-            topk = handle._chosen.to(handle.topk_idx.dtype, copy=True).contiguous()
+            topk = handle.chosen()
             weights = weights.contiguous() if weights is not None else None
         scales = _expand.by_columns(scales, ask.columns)
         return (rows if scales is None else (rows, scales)), topk, weights, handle
+
+    # Calls that are as those of Buffer.
+
+    def again(
+        self, x: Any, handle: Any, stream: Any, expand: bool, zero: bool
+    ) -> Optional[Tuple[Any, Optional[Tensor]]]:
+        """A dispatch by a handle, to received rows or expanded ones; None where it is another
+        call."""
+        if not self._is_mine(handle) or handle.do_expand != expand:
+            return None
+        rows, scales = x if x.__class__ is tuple else (x, None)
+        if rows.__class__ is not Tensor or rows.shape != handle._given_shape:
+            return None
+        if rows.device != handle._chosen.device:
+            return None
+        if not expand:
+            return self.normal.again(rows, scales, handle._inner, stream), handle.chosen()
+        plain = Wide(handle.expert_alignment, zero, False, False, False)
+        out = self._out(handle, rows, scales, plain)
+        come = _expand.pair(self.normal.again(rows, scales, handle._inner, stream, out))
+        if out is None:
+            come = _expand.expand(*come, None, handle._places, zero)[:2]
+        else:
+            come = self._come(out, handle.num_expanded_tokens, scales)[:2]
+        return (come[0] if come[1] is None else come), None
+
+    def back(self, x: Any, handle: Any, stream: Any) -> Optional[Tensor]:
+        """A combine without weights and biases; None where it is another call."""
+        if not self._is_mine(handle) or not (
+            self.several or (self.physical[0] == 1 and not handle.do_expand)
+        ):
+            return None
+        inner, places = handle._inner, handle._places
+        if x.__class__ is not Tensor or x.dtype != torch.bfloat16 or x.dim() != 2:
+            return None
+        rows = inner.rows if places is None else handle.num_expanded_tokens
+        if x.shape[0] != rows or x.shape[1] != handle._given_shape[1]:
+            return None
+        if x.device != handle._chosen.device:
+            return None
+        if handle._wide is not None:
+            return self.normal.combine(x, inner, None, stream, handle._wide)[0]
+        if places is not None:
+            self.normal.check(inner, "combine")
+            x = _expand.fold(x, places.rows, self._sums(x, inner))
+        return self.normal.combine(x, inner, None, stream)[0]
+
+    def _sums(self, x: Tensor, inner: Any) -> Optional[Tensor]:
+        """Return where sums are added up that the combine then takes without a copy."""
+        if self.physical[0] > 1 or (x.is_cuda and torch.cuda.is_current_stream_capturing()):
+            return None
+        found = inner.entry.y(x, inner.rows)
+        return found if found is not None and found.is_contiguous() else None
+
+    def _is_mine(self, handle: Any) -> bool:
+        return handle.__class__ is EPHandle and handle._owner is self
 
     # Combine.
 
@@ -162,6 +274,9 @@ class Calls:
         self.normal.check(inner, "combine")
         weights = self._weights(handle, weights)
         apart = places is not None and not self.several
+        if handle._wide is not None and self.several and not biases:
+            found = self.normal.combine(x, inner, weights, stream, handle._wide)
+            return lambda: found, found
         if places is not None and self.several:
             x = _expand.fold(x, places.rows)
         if not biases and not apart and (self.several or self.physical[0] == 1):

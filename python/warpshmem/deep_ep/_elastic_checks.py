@@ -4,6 +4,7 @@ waits for no GPU."""
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Optional, Sequence, Tuple
 
 import torch
@@ -21,9 +22,13 @@ GROUP = 128  # columns that hidden is a multiple of
 
 def whole(call: str, name: str, value: Any, least: int) -> int:
     """Refuse what is no whole number from `least` on."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
         raise wrong(call, name, "is %r; give a whole number, at least %d" % (value, least))
-    return value
+    return number
 
 
 def tensor(call: str, name: str, value: Any, device: Optional[torch.device] = None) -> None:
@@ -98,8 +103,9 @@ def rows(call: str, x: Any, hidden: int, most: Optional[int]) -> None:
     Normal.dtype(given, scales, call)
 
 
-def choices(call: str, topk: Any, x: torch.Tensor, count: int) -> None:
-    """Refuse the experts of a dispatch."""
+def choices(call: str, topk: Any, x: torch.Tensor, count: int, twice: bool = True) -> None:
+    """Refuse the experts of a dispatch. twice: look for one that a token names again, which takes
+    operators of torch where the extension module is not there; the library finds it too."""
     if topk is None:
         raise wrong(call, "topk_idx", "is None without a handle; give each token's experts")
     tensor(call, "topk_idx", topk, x.device)
@@ -109,7 +115,7 @@ def choices(call: str, topk: Any, x: torch.Tensor, count: int) -> None:
     if _topk.are_right(topk, count):
         return
     _topk.check(call, topk, count)
-    if not topk.is_cuda and topk.numel() and topk.shape[1] > 1:
+    if twice and not topk.is_cuda and topk.numel() and topk.shape[1] > 1:
         ordered = topk.sort(1)[0]
         if bool(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any()):
             raise wrong(call, "topk_idx", "names an expert twice for one token; each comes once")

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
-
-from .errors import NotOffered
+from .errors import absent
 
 _CURES = {
     "engram": "keep such tables in symmetric memory (warpshmem.empty) and read them by get",
@@ -25,25 +23,10 @@ _CALLS = {
 }
 
 
-def refusal(place: str, kind: str) -> NotOffered:
-    """Make the exception of a call."""
-    cure = _CURES.get(kind, "use EPBuffer's or Buffer's dispatch and combine")
-    return NotOffered("deep_ep.%s is not offered here; %s" % (place, cure))
-
-
-def _call(name: str, kind: str) -> Callable[..., Any]:
-    def refused(*_: Any, **__: Any) -> Any:
-        raise refusal("EPBuffer." + name, kind)
-
-    refused.__name__ = name
-    refused.__doc__ = "Raises NotOffered."
-    return staticmethod(refused)  # type: ignore[return-value]
-
-
 class Refused:
     """What EPBuffer and ElasticBuffer have by name alone."""
 
 
 for _kind, _names in _CALLS.items():
     for _name in _names.split():
-        setattr(Refused, _name, _call(_name, _kind))
+        setattr(Refused, _name, staticmethod(absent("EPBuffer." + _name, _CURES[_kind])))

@@ -146,15 +146,17 @@ def fold_choices(values: Tensor, rows: Tensor) -> Tensor:
     return torch.where(rows >= 0, found, torch.zeros_like(found))
 
 
-def fold(x: Tensor, rows: Tensor) -> Tensor:
+def fold(x: Tensor, rows: Tensor, out: Optional[Tensor] = None) -> Tensor:
     """Return [R, hidden] bfloat16: the expanded rows of each received one, added in FP32 in the
-    order of the choices and rounded once."""
+    order of the choices and rounded once. out: where they are written, by kernels or the extension
+    module."""
     if not x.is_cuda and _quick.module is not None:
-        x, rows, made = x.contiguous(), rows.contiguous(), x.new_empty((len(rows), x.shape[1]))
+        x, rows = x.contiguous(), rows.contiguous()
+        made = x.new_empty((len(rows), x.shape[1])) if out is None else out
         where = made.data_ptr(), x.data_ptr(), rows.data_ptr()
         _quick.module.fold(*where, *rows.shape, x.shape[1])
         return made
-    done = _by_expert.fold(x, rows)
+    done = _by_expert.fold(x, rows, out)
     if done is not None:
         return done
     if not x.is_cuda and rows.numel():  # in one pass, which is many times as fast on the CPU
@@ -175,6 +177,8 @@ def by_columns(scales: Optional[Tensor], wanted: bool) -> Optional[Tensor]:
     if scales is None or not wanted:
         return scales
     steps = (1, (scales.shape[0] + 3) // 4 * 4)
+    if scales.stride() == steps:
+        return scales
     made = torch.empty_strided(tuple(scales.shape), steps, dtype=scales.dtype, device=scales.device)
     return made.copy_(scales)
 

@@ -4,12 +4,15 @@ dispatches of its routing."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any, List, Optional, Tuple
 
 import torch
 
-from . import _by_expert
+from . import _by_expert, _topk
 from ._expand import Places, aligned
+
+_users = getattr(torch._C, "_storage_Use_Count", None)  # of a tensor's memory
 
 
 class EPHandle:
@@ -49,7 +52,12 @@ class EPHandle:
     _counts: torch.Tensor  # [L], not aligned
     _chosen: torch.Tensor  # [R, K] int32: experts here of each row, -1: another rank's
     _places: Optional[Places] = None
+    _wide: Optional[torch.Tensor] = None  # [R, K of the instance]: its rows, as a combine takes them
     _most: int  # rows that any rank receives, at most
+    _given_shape: torch.Size  # of x
+    _told: Optional[torch.Tensor] = None  # the last recv_topk_idx
+    _told_version = 0
+    _captured = False  # by a graph, whose replays have other routings
     _sources: torch.Tensor  # [n, 2] int32: first row and rows of each source
     _tokens: torch.Tensor  # [R] int32: of which token of its source each row is
     _metadata: Optional[torch.Tensor] = None
@@ -75,6 +83,19 @@ class EPHandle:
                 padded = aligned(self._counts, self.expert_alignment)
                 self._psums = come, padded.cumsum(0, dtype=torch.int32)
         return self._psums
+
+    def chosen(self) -> torch.Tensor:
+        """Return recv_topk_idx: the last one, if nobody has it any more and nobody has written it."""
+        told = self._told
+        if told is not None and sys.getrefcount(told) <= _ALONE[0]:
+            if _topk.version(told) == self._told_version and _used(told) == _ALONE[1]:
+                return told
+        told = self._chosen.to(self.topk_idx.dtype, copy=True).contiguous()
+        version = _topk.version(told)
+        captured = told.is_cuda and torch.cuda.is_current_stream_capturing()
+        if _users is not None and version is not None and not captured and not self._captured:
+            self._told, self._told_version = told, version
+        return told
 
     @property
     def psum_num_recv_tokens_per_scaleup_rank(self) -> torch.Tensor:
@@ -131,3 +152,23 @@ class EPHandle:
             number = (inside.cumsum(0) - 1).gather(1, at) + owner * self.num_max_tokens_per_rank
             self._slots = torch.where(valid, number, torch.full_like(number, -1)).int()
         return self._slots
+
+
+def _used(tensor: torch.Tensor) -> int:
+    """Return how many tensors, and views, have the memory, and what this takes itself."""
+    return int(_users(tensor.untyped_storage()._cdata)) if _users is not None else 0
+
+
+class _Sample:
+    _told: Optional[torch.Tensor] = None
+
+
+def _alone() -> Tuple[int, int]:
+    """Return what counts of a tensor say, that one attribute and a variable have."""
+    sample = _Sample()
+    sample._told = torch.empty(1)
+    told = sample._told
+    return sys.getrefcount(told), _used(told)
+
+
+_ALONE = _alone()

@@ -7,8 +7,6 @@ from typing import NamedTuple, Optional
 
 import torch
 
-from .errors import wrong
-
 
 class Layout(NamedTuple):
     """What get_dispatch_layout returns, without its event."""
@@ -17,6 +15,23 @@ class Layout(NamedTuple):
     num_tokens_per_rdma_rank: Optional[torch.Tensor]
     num_tokens_per_expert: torch.Tensor
     is_token_in_rank: torch.Tensor
+
+    @property
+    def num_experts(self) -> int:
+        return int(self.num_tokens_per_expert.shape[0])
+
+
+class Later:
+    """A Layout whose numbers are counted when they are asked for: kernels of a dispatch that tell
+    them count themselves. is_token_in_rank is left out."""
+
+    is_token_in_rank = None
+
+    def __init__(self, topk_idx: torch.Tensor, num_experts: int, n: int) -> None:
+        self.topk_idx, self.num_experts, self.n = topk_idx, num_experts, n
+
+    def counted(self) -> Layout:
+        return layout(self.topk_idx, self.num_experts, self.n)
 
 
 def layout(topk_idx: torch.Tensor, num_experts: int, n: int, ranks_a_host: int = 8) -> Layout:
@@ -35,24 +50,3 @@ def layout(topk_idx: torch.Tensor, num_experts: int, n: int, ranks_a_host: int =
             inside.view(tokens, n // ranks_a_host, ranks_a_host).any(2).sum(0, dtype=torch.int32)
         )
     return Layout(inside.sum(0, dtype=torch.int32), hosts, per_expert[1:], inside)
-
-
-def given_layout(
-    per_rank: Optional[torch.Tensor],
-    per_host: Optional[torch.Tensor],
-    per_expert: Optional[torch.Tensor],
-    inside: Optional[torch.Tensor],
-) -> Layout:
-    """Return the layout that a dispatch without a handle was given."""
-    for name, value in (
-        ("num_tokens_per_rank", per_rank),
-        ("is_token_in_rank", inside),
-        ("num_tokens_per_expert", per_expert),
-    ):
-        if value is None:
-            raise wrong(
-                "Buffer.dispatch",
-                name,
-                "is None without a handle; give what get_dispatch_layout returns",
-            )
-    return Layout(per_rank, per_host, per_expert, inside)  # type: ignore[arg-type]

@@ -29,6 +29,8 @@ class Local:
         if use_rdma_buffer not in lent:
             device = "cuda" if torch.cuda.is_available() else "cpu"
             lent[use_rdma_buffer] = torch.empty(given, dtype=torch.uint8, device=device)
+        if not isinstance(dtype, torch.dtype):
+            raise wrong(call, "dtype", "is %r; give a type of torch" % (dtype,))
         each = torch.empty(0, dtype=dtype).element_size()
         found = lent[use_rdma_buffer][: given // each * each].view(dtype)
         if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= len(found):

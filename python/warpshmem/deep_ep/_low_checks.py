@@ -10,15 +10,27 @@ import warpshmem
 from warpshmem import ep
 
 from . import _topk
+from ._elastic_checks import GROUP, tensor, whole
 from .errors import not_offered, wrong
 
 FP8_DTYPE = getattr(torch, "float8_e4m3fn", None)
 
 
 def dispatch(
-    x: torch.Tensor, topk_idx: torch.Tensor, max_tokens: int, dtype: int, packed: bool
+    x: torch.Tensor,
+    topk_idx: torch.Tensor,
+    max_tokens: int,
+    experts: int,
+    ranks: int,
+    dtype: int,
+    packed: bool,
 ) -> None:
     call = "low_latency_dispatch"
+    whole(call, "num_max_dispatch_tokens_per_rank", max_tokens, 1)
+    if whole(call, "num_experts", experts, 1) % ranks:
+        raise wrong(call, "num_experts", "is %d; give a multiple of the %d ranks" % (experts, ranks))
+    tensor(call, "x", x)
+    tensor(call, "topk_idx", topk_idx, x.device)
     if x.dim() != 2 or x.dtype != torch.bfloat16:
         raise wrong(
             call,
@@ -26,6 +38,9 @@ def dispatch(
             "has shape %s of %s; it is [tokens, hidden] of torch.bfloat16"
             % (tuple(x.shape), x.dtype),
         )
+    if not x.shape[1] or x.shape[1] % GROUP:
+        text = "has shape %s; hidden, its last extent, is a multiple of %d"
+        raise wrong(call, "x", text % (tuple(x.shape), GROUP))
     if topk_idx.dim() != 2 or topk_idx.shape[0] != x.shape[0]:
         raise wrong(
             call,
@@ -53,11 +68,14 @@ def dispatch(
         )
 
 
-def stats(stats: Optional[torch.Tensor], local: int) -> None:
+def stats(stats: Optional[torch.Tensor], local: int, x: torch.Tensor) -> None:
+    name = "cumulative_local_expert_recv_stats"
+    if stats is not None:
+        tensor("low_latency_dispatch", name, stats, x.device)
     if stats is not None and (stats.shape != (local,) or stats.dtype != torch.int32):
         raise wrong(
             "low_latency_dispatch",
-            "cumulative_local_expert_recv_stats",
+            name,
             "has shape %s of %s; it is [%d] of torch.int32"
             % (tuple(stats.shape), stats.dtype, local),
         )
@@ -68,6 +86,7 @@ def waits(kind: str, given: Optional[torch.Tensor], x: torch.Tensor, ranks: int)
     if given is None:
         return
     call, name = "low_latency_" + kind, kind + "_wait_recv_cost_stats"
+    tensor(call, name, given)
     if given.dtype != torch.int64 or given.dim() != 1 or given.shape[0] < ranks:
         text = "has shape %s of %s; it is [%d] of torch.int64, or longer"
         raise wrong(call, name, text % (tuple(given.shape), given.dtype, ranks))
@@ -86,6 +105,12 @@ def combine(
     out: Optional[torch.Tensor],
 ) -> None:
     call, rows, before = "low_latency_combine", handle.entry.rows, handle.given
+    for name, value in (("x", x), ("topk_idx", topk_idx), ("topk_weights", weights), ("out", out)):
+        if value is not None or name != "out":
+            tensor(call, name, value)
+            if value.device != before.device:  # type: ignore[union-attr]
+                text = "is on %s; the dispatch was on %s"
+                raise wrong(call, name, text % (value.device, before.device))  # type: ignore[union-attr]
     _form(call, "x", x, rows, torch.bfloat16)
     if topk_idx is not before or _topk.version(topk_idx) != handle.version:
         _same(topk_idx, before)

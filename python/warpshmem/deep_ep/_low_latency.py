@@ -10,7 +10,7 @@ import torch
 from warpshmem import _ep_arrays, ep
 
 from . import _low_checks, _low_plans, _nvfp4, _signals, _topk
-from .errors import not_offered, wrong
+from .errors import wrong
 from .utils.event import EventHandle, EventOverlap, Launch
 
 HANDLES = 8
@@ -151,7 +151,6 @@ class LowLatency:
                     expert_capacity=most * self.buffer.group_size,
                     handles=HANDLES,
                     topk_bits=64,
-                    row_bytes=_nvfp4.row_bytes(hidden) if dtype == ep.BYTES else 0,
                     **masks,
                 ),
                 self.buffer.team,
@@ -230,18 +229,19 @@ class LowLatency:
         async_finish: bool,
         hook: bool,
         waits: Optional[torch.Tensor] = None,
-        whole: float = 1.0,
+        whole: Optional[torch.Tensor] = None,
     ) -> Tuple[Any, ...]:
         """packed: scales as bytes of exponents, four in a word. waits: [ranks] int64, ns. whole: the
-        scale of all rows of NVFP4, which dtype BYTES is."""
-        _low_checks.dispatch(x, topk_idx, max_tokens, dtype, packed)
-        _low_checks.waits("dispatch", waits, x, self.buffer.group_size)
-        _low_checks.stats(stats, experts // self.buffer.group_size)
+        scale of all rows of NVFP4."""
+        n = self.buffer.group_size
+        _low_checks.dispatch(x, topk_idx, max_tokens, experts, n, dtype, packed)
+        _low_checks.waits("dispatch", waits, x, n)
+        _low_checks.stats(stats, experts // n, x)
         tokens, k = topk_idx.shape
         entry = self.entry(int(x.is_cuda), dtype, x.shape[1], experts, k, max_tokens, tokens)
         number, entry.turn = entry.turn % HANDLES, entry.turn + 1
         hidden, device, like = x.shape[1], x.device, x
-        x = _nvfp4.pack(x, whole) if dtype == ep.BYTES else _contiguous(x)
+        x = _contiguous(x)
         topk = _contiguous(topk_idx, torch.int64)
         counts = torch.empty(entry.ranges[:1], dtype=torch.int32, device=device)
         sources = torch.empty(entry.lead, dtype=torch.int32, device=device)
@@ -255,6 +255,7 @@ class LowLatency:
         made.row_sources, made.ranges = sources.data_ptr(), ranges.data_ptr()
         made.totals = stats.data_ptr() if stats is not None else None
         made.waits = waits.data_ptr() if waits is not None else None
+        made.global_scale = whole.data_ptr() if whole is not None else None
         start = entry.instance.start_dispatch
 
         def call(halves: int, stream: Any) -> None:
@@ -265,7 +266,7 @@ class LowLatency:
             entry,
             "dispatch",
             call,
-            (x, topk, stats, waits),
+            (x, topk, stats, waits, whole),
             given + (counts, sources, ranges),
             async_finish,
             hook,
@@ -283,11 +284,11 @@ class LowLatency:
         """Allocate what a dispatch receives, and name it in its struct: rows, or rows and
         scales."""
         fields = entry.fields
-        if fields["dtype"] == ep.BYTES:
-            shape = entry.lead + (fields["row_bytes"],)
-            rows = torch.empty(shape, dtype=torch.uint8, device=device)
-            made.rows = rows.data_ptr()
-            return _nvfp4.parts(rows, fields["hidden"])
+        if fields["dtype"] == ep.NVFP4:
+            forms = _nvfp4.forms(entry.lead, fields["hidden"])
+            codes, by = (torch.empty(size, dtype=kind, device=device) for size, kind in forms)
+            made.rows, made.row_scales = codes.data_ptr(), by.data_ptr()
+            return codes, by
         form = _low_checks.FP8_DTYPE if fields["dtype"] else torch.bfloat16
         rows = torch.empty(entry.rows, dtype=form, device=device)
         made.rows = rows.data_ptr()
@@ -309,6 +310,7 @@ class LowLatency:
         stats: Any,
         async_finish: bool,
         hook: bool,
+        whole: Tuple[Any, ...] = (),
     ) -> Optional[Tuple[Any, ...]]:
         """The same as the dispatch before it, with other tensors; None where it is not."""
         entry, plan = plans.entry, plans.dispatch
@@ -317,23 +319,22 @@ class LowLatency:
         if raw is None:
             return None
         number = entry.turn % HANDLES
-        found = plan.call(
-            ep.SEND if hook else ep.BOTH, number, raw, -1, -1, 0, x, topk_idx, stats, *plans.makes
-        )
+        halves, given = ep.SEND if hook else ep.BOTH, (x, topk_idx, stats) + whole
+        found = plan.call(halves, number, raw, -1, -1, 0, *given, *plans.makes)
         if found is None:
             return None
         entry.turn += 1
         handle = Handle((found[3], found[4]) + plans.shape)
         handle.entry, handle.number, handle.turn, handle.plans = entry, number, entry.turn, plans
         handle.tokens, handle.given, handle.version = found[0], topk_idx, _topk.version(topk_idx)
-        rows = (found[1], found[5]) if plans.fp8 else found[1]
+        rows = (found[1], found[5]) if plans.scaled else found[1]
         if async_finish:
-            event = plans.event(comm, (x, topk_idx, stats) + found[1:])
+            event = plans.event(comm, given + found[1:])
             return rows, found[2], handle, event, None
         receive = None
         if hook:
             half = _low_plans.receiver(entry, plan, found[-1], raw, ep.DispatchByExpert)
-            receive = _Hook(entry, "dispatch", half, entry.stream, (x, topk_idx, stats, found))
+            receive = _Hook(entry, "dispatch", half, entry.stream, given + (found,))
         return rows, found[2], handle, EventOverlap(), receive
 
     def quick_combine(
@@ -396,16 +397,8 @@ class LowLatency:
         self.check(handle)
         entry = handle.entry
         _low_checks.combine(x, topk_idx, weights, handle, out)
-        signals = _signals.asked(overlap or {}, x, self.buffer.team)
+        signals = _signals.asked(overlap or {}, x, self.buffer)
         _low_checks.waits("combine", waits, x, self.buffer.group_size)
-        if waits is not None and not hook and x.is_cuda:
-            raise not_offered(
-                "Buffer.low_latency_combine",
-                "combine_wait_recv_cost_stats",
-                "a tensor",
-                "leave it None, or take it with return_recv_hook=True: on a GPU a whole combine "
-                "waits for others' weights before, which is not counted",
-            )
         if out is None:
             shape = (handle.tokens, entry.rows[2])
             out = torch.empty(shape, dtype=torch.bfloat16, device=x.device)
@@ -417,8 +410,13 @@ class LowLatency:
         made.out = out.data_ptr()
         made.waits = waits.data_ptr() if waits is not None else None
         start = entry.instance.start_combine
+        apart = waits is not None and entry.device  # a whole one waits for others' weights uncounted
 
         def call(halves: int, stream: Any) -> None:
+            if apart and halves == ep.BOTH:
+                call(ep.SEND, stream)
+                call(ep.RECEIVE, stream)
+                return
             made.halves, made.stream = halves, stream and stream.cuda_stream
             if signals is None or not halves & ep.SEND:
                 start(made)

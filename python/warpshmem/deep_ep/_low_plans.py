@@ -13,18 +13,19 @@ from typing import Any, Callable, List, Optional, Tuple
 
 import torch
 from warpshmem import _ep_arrays, _ep_plans, _quick, ep
-from warpshmem._ep_plans import COLUMNS, NEEDED, TOKENS, WRITTEN, Slot
+from warpshmem._ep_plans import COLUMNS, LEADING, NEEDED, TOKENS, WRITTEN, Slot
 
-from . import _low_checks
+from . import _low_checks, _nvfp4
 from .utils.event import EventHandle, EventOverlap, Lent, behind, number_of
 
 
 def dispatch(entry: Any, like: torch.Tensor, packed: bool) -> Any:
-    """Return the plan of an entry's dispatches; None without the extension, and of packed rows."""
-    if entry.fields["dtype"] == ep.BYTES:
-        return None
-    fp8, begin = bool(entry.fields["dtype"]), ep.DispatchByExpert(version=ep.CALL_VERSION)
-    new = _ep_arrays.allocator(like)
+    """Return the plan of an entry's dispatches; None without the extension."""
+    dtype, begin = entry.fields["dtype"], ep.DispatchByExpert(version=ep.CALL_VERSION)
+    new, fp8 = _ep_arrays.allocator(like), dtype in (ep.FP8, ep.FP8_UE8M0)
+    rows = entry.rows, _low_checks.FP8_DTYPE if fp8 else torch.bfloat16
+    if dtype == ep.NVFP4:
+        rows, scales = _nvfp4.forms(entry.lead, entry.fields["hidden"])
 
     def made(field: str, *form: Any) -> Slot:
         return Slot(field, WRITTEN, (), (), *new(*form))
@@ -33,7 +34,11 @@ def dispatch(entry: Any, like: torch.Tensor, packed: bool) -> Any:
         Slot("x", NEEDED, ("bfloat16",), (TOKENS, entry.fields["hidden"])),
         Slot("topk", NEEDED, ("int64",), (TOKENS, COLUMNS)),
         Slot("totals", WRITTEN, ("int32",), entry.ranges[:1]),
-        made("rows", entry.rows, _low_checks.FP8_DTYPE if fp8 else torch.bfloat16),
+    ]
+    if dtype == ep.NVFP4:
+        slots.append(Slot("global_scale", NEEDED | LEADING, ("float32",), ()))
+    slots += [
+        made("rows", *rows),
         made("counts", entry.ranges[:1], torch.int32),
         made("row_sources", entry.lead, torch.int32),
         made("ranges", entry.ranges, torch.int64),
@@ -44,6 +49,8 @@ def dispatch(entry: Any, like: torch.Tensor, packed: bool) -> Any:
         begin.scales_packed = int(packed)
         kind = torch.int32 if packed else torch.float32
         slots.append(made("row_scales", shape, kind, steps))
+    if dtype == ep.NVFP4:
+        slots.append(made("row_scales", *scales))
     return _ep_plans.plan(entry.instance, "dispatch", begin, tuple(slots), like)
 
 
@@ -69,7 +76,7 @@ class Plans:
     it is not plain."""
 
     def __init__(self, entry: Any, like: torch.Tensor, packed: bool) -> None:
-        self.entry, self.fp8, self.device = entry, bool(entry.fields["dtype"]), entry.device
+        self.entry, self.scaled, self.device = entry, bool(entry.fields["dtype"]), entry.device
         self.dispatch, self.combine = dispatch(entry, like, packed), combine(entry, like)
         self.fork: Any = None  # an event, made once
         self.fork_at = 0  # as the driver knows it
@@ -77,7 +84,7 @@ class Plans:
         self.comm: Any = None  # the stream of the last asynchronous call
         self.comm_raw = 0
         self.owner = 0  # the stream that was current in it
-        self.makes = (None,) * (5 if self.fp8 else 4)  # no arrays: the outputs that are made
+        self.makes = (None,) * (5 if self.scaled else 4)  # no arrays: the outputs that are made
         one = entry.fields
         self.shape = one["tokens"], one["hidden"], one["experts"]  # the end of a handle
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, List, NamedTuple, Optional, Set, Tuple, Union
 
 import torch
 from warpshmem import ep
 
 from . import _topk
-from ._layout import Layout
+from ._layout import Later, Layout
 from ._pool import Entry, Plan, Pool
 from .errors import wrong
 
@@ -36,7 +36,7 @@ class Handle(tuple):
 class Begun(NamedTuple):
     """A dispatch whose numbers are there: handle, rows that come here, columns of their top-k, rows
     of each expert here (none with num_worst_tokens), rows that any PE receives at most, and what
-    was received; None: the rows are to be sent."""
+    was received, expert by expert where that is asked for; None: the rows are to be sent."""
 
     handle: Handle
     rows: int
@@ -44,6 +44,31 @@ class Begun(NamedTuple):
     experts: List[int]
     most: int
     got: Optional[ep.Received] = None
+    wide: Optional[ep.Expanded] = None
+
+
+class Wide(NamedTuple):
+    """Rows expert by expert, as a dispatch asks for them."""
+
+    alignment: int
+    zero: bool  # padding is zeros
+    weights: bool
+    ids: bool
+    columns: bool  # scales by columns
+    rows: Optional[int] = None  # None: all
+
+    def made(
+        self, entry: Entry, x: torch.Tensor, scales: Any, rows: int, received: int
+    ) -> ep.Expanded:
+        """Return where so many rows go, of so many received ones."""
+        sizes = rows, received, self.alignment, self.zero, self.weights, self.ids
+        made = entry.instance.expanded(x, *sizes)
+        if not self.columns or scales is None or scales.dtype != torch.float32:
+            return made
+        shape = tuple(made.row_scales.shape)
+        steps = (1, (rows + 3) // 4 * 4)
+        place = dict(dtype=torch.float32, device=x.device)
+        return made._replace(row_scales=torch.empty_strided(shape, steps, **place))
 
 
 def rounded(counts: List[int], alignment: int) -> List[int]:
@@ -88,16 +113,18 @@ class Normal:
         self,
         x: torch.Tensor,
         scales: Optional[torch.Tensor],
-        numbers: Layout,
+        numbers: Union[Layout, Later],
         topk_idx: Optional[torch.Tensor],
         topk_weights: Optional[torch.Tensor],
         worst: int,
         stream: Any,
         checked: bool = False,
         named: bool = False,
+        wide: Optional[Wide] = None,
     ) -> "Begun":
         """Choose instance and handle of a dispatch of a new routing, and learn its numbers, without
-        `worst` from all PEs: by kernels that send the rows, too, or on the host. checked: topk_idx
+        `worst` from all PEs: by kernels that send the rows, too, or, to make an instance, on the
+        host. checked: topk_idx
         is right; named: counts, sources and row_sources are received."""
         topk, experts = self.routing(numbers, topk_idx, checked)
         _topk.check_weights("dispatch", topk_weights)
@@ -111,8 +138,8 @@ class Normal:
         self.buffer.refuse_capture("dispatch")
         last, begun = self.pool.last(key), None
         if last is not None:
-            inside = numbers.is_token_in_rank
-            begun = self._told(last, x, scales, topk, inside, topk_weights, stream, named)
+            inside, wide = numbers.is_token_in_rank, wide if last.expands else None
+            begun = self._told(last, x, scales, topk, inside, topk_weights, stream, named, wide)
         if begun is None:
             begun = self._gathered(key, tokens, topk, numbers)
         handle = begun.handle
@@ -127,10 +154,11 @@ class Normal:
         x: torch.Tensor,
         scales: Optional[torch.Tensor],
         topk: torch.Tensor,
-        inside: torch.Tensor,
+        inside: Optional[torch.Tensor],
         weights: Optional[torch.Tensor],
         stream: Any,
         named: bool,
+        wide: Optional[Wide],
     ) -> Optional["Begun"]:
         """Send the rows; kernels tell the numbers. None where a PE has declined."""
         instance, tokens, n = entry.instance, x.shape[0], self.buffer.group_size
@@ -141,21 +169,27 @@ class Normal:
         handle = self._handle(entry, number, tokens, topk, inside, sums)
         columns = topk.shape[1] if tokens else entry.fields["topk"]
 
-        def made(rows: int, halves: int) -> Tuple[ep.Received, List[int], int]:
+        def made(rows: int, most: int, halves: int) -> Tuple[Any, ep.Received, List[int], int]:
             handle.rows = rows
-            got = self.send(handle, x, scales, handle.topk, weights, stream, named, halves)
-            return (got,) + instance.counts(number)
+            out = wide.made(entry, x, scales, most, rows) if wide is not None else None
+            got = self.send(handle, x, scales, handle.topk, weights, stream, named, halves, out)
+            return (out, got) + instance.counts(number)
 
         room = entry.room(tokens)
-        got, counts, rows = made(room, ep.BOTH)
+        most = entry.wide_room(tokens, wide.alignment) if wide is not None else 0
+        out, got, counts, rows = made(room, most, ep.BOTH)
         if rows < 0:
             return None
-        if rows > room:
-            got, counts, rows = made(rows, ep.RECEIVE)
+        need = sum(rounded(counts, wide.alignment)) if wide is not None else 0
+        if rows > room or need > most:
+            out, got, counts, rows = made(max(rows, 1), need, ep.RECEIVE)
         elif rows * 2 < room:  # not to keep memory that nobody needs
             got = _fewer(got, rows)
+        if out is not None:
+            out, entry.wide = _fewer_wide(out, need, rows), need
         handle.rows = entry.rows = rows
-        return Begun(handle, rows, columns, counts, entry.fields["pe_capacity"], got)
+        most = entry.fields["pe_capacity"]
+        return Begun(handle, rows, columns, counts, most, got, out)
 
     def _decline(
         self, entry: Entry, x: torch.Tensor, scales: Optional[torch.Tensor], stream: Any
@@ -175,9 +209,11 @@ class Normal:
         instance.counts(entry.spare)
 
     def _gathered(
-        self, key: Tuple[int, ...], tokens: int, topk: torch.Tensor, numbers: Layout
+        self, key: Tuple[int, ...], tokens: int, topk: torch.Tensor, numbers: Union[Layout, Later]
     ) -> "Begun":
         """Learn the numbers from the hosts of all PEs."""
+        if isinstance(numbers, Later):
+            numbers = numbers.counted()
         plan, rank = self._plan(key, topk.shape[1], tokens, numbers), self.buffer.rank
         sums = torch.tensor(plan.sent, dtype=torch.int32).cumsum(0, dtype=torch.int32)
         inside = numbers.is_token_in_rank
@@ -209,9 +245,15 @@ class Normal:
         return entry, number
 
     def again(
-        self, x: torch.Tensor, scales: Optional[torch.Tensor], handle: Handle, stream: Any
+        self,
+        x: torch.Tensor,
+        scales: Optional[torch.Tensor],
+        handle: Handle,
+        stream: Any,
+        wide: Optional[ep.Expanded] = None,
     ) -> torch.Tensor:
-        """A dispatch by the routing of a handle: rows, or rows and scales."""
+        """A dispatch by the routing of a handle: rows, or rows and scales. wide: where they go,
+        expert by expert."""
         self.check(handle, "dispatch")
         if x.shape[0] != handle.tokens:
             raise wrong(
@@ -222,18 +264,29 @@ class Normal:
             )
         entry = handle.entry.other(self.dtype(x, scales))
         known = id(entry) in handle.kept
-        got = self.send(handle, x, scales, None if known else handle.topk, None, stream)
+        topk = None if known else handle.topk
+        got = self.send(handle, x, scales, topk, None, stream, wide=wide)
+        if wide is not None:
+            return self.rows_of(wide, wide.rows.shape[0], scales)
         return self.rows_of(got, handle.rows, scales)
 
     def combine(
-        self, x: torch.Tensor, handle: Handle, weights: Optional[torch.Tensor], stream: Any
+        self,
+        x: torch.Tensor,
+        handle: Handle,
+        weights: Optional[torch.Tensor],
+        stream: Any,
+        places: Optional[torch.Tensor] = None,
     ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-        """Sums over ranks for the tokens of the dispatch, and the weights that come back."""
+        """Sums over ranks for the tokens of the dispatch, and the weights that come back. places: x
+        has expanded rows, there of each received one."""
         self.check(handle, "combine")
         instance = handle.entry.instance
+        if x.is_cuda and torch.cuda.is_current_stream_capturing():
+            handle.entry.captured = True
         if x.dtype != torch.bfloat16:
             raise wrong("combine", "x", "is of %s; give torch.bfloat16" % x.dtype)
-        if tuple(x.shape) != (handle.rows, instance.config.hidden):
+        if places is None and tuple(x.shape) != (handle.rows, instance.config.hidden):
             raise wrong(
                 "combine",
                 "x",
@@ -255,18 +308,19 @@ class Normal:
             out=out,
             out_weights=back,
             stream=stream,
+            places=places,
         )
         return out, back if back is None else _topk.fitting(back, handle.own, back.dtype, 0)
 
     # Parts of calls.
 
     def routing(
-        self, numbers: Layout, topk_idx: Optional[torch.Tensor], checked: bool
+        self, numbers: Union[Layout, Later], topk_idx: Optional[torch.Tensor], checked: bool
     ) -> Tuple[torch.Tensor, int]:
         """Return topk as the library takes it, and the number of experts: ranks take their place
         without topk_idx."""
         if topk_idx is not None:
-            experts = int(numbers.num_tokens_per_expert.shape[0])
+            experts = numbers.num_experts
             if not checked:
                 _topk.check("dispatch", topk_idx, experts)
             return topk_idx, experts
@@ -317,7 +371,7 @@ class Normal:
         number: int,
         tokens: int,
         topk: torch.Tensor,
-        inside: torch.Tensor,
+        inside: Optional[torch.Tensor],
         sums: Optional[torch.Tensor],
     ) -> Handle:
         """Return a handle without its rows. sums: rank_prefix_matrix, which the call may write."""
@@ -354,13 +408,16 @@ class Normal:
         stream: Any,
         numbers: bool = False,
         halves: int = 0,
+        wide: Optional[ep.Expanded] = None,
     ) -> ep.Received:
         """Call the library's dispatch. topk: the handle's; None: the instance knows it. numbers:
-        counts, sources and row_sources are received too. halves: of a call in which PEs agree."""
+        counts, sources and row_sources are received too. halves: of a call in which PEs agree.
+        wide: where rows go, expert by expert."""
         entry = handle.entry.other(self.dtype(x, scales))
-        got = entry.instance.received(x, handle.rows, topk is None and not numbers)
+        few = topk is None and not numbers
+        got = entry.instance.received(x, handle.rows, few, wide is not None)
         if numbers:
-            more = x.new_empty((got.rows.shape[0],), dtype=torch.int32)
+            more = x.new_empty((max(handle.rows, 1),), dtype=torch.int32)
             got = got._replace(row_sources=more)
         else:
             got = got._replace(counts=None, sources=None)
@@ -368,6 +425,8 @@ class Normal:
             got = got._replace(row_topk=None, row_weights=None)
         elif handle[0] is None:
             got.row_topk.fill_(-1)
+            if wide is not None and wide.places is not None:
+                wide.places.fill_(-1)
         if got.row_weights is not None and handle[0] is None:
             got.row_weights.zero_()
         columns = entry.fields["topk"]
@@ -385,12 +444,13 @@ class Normal:
             rows_most=handle.rows if halves else 0,
             agreed=ep.AGREES if halves else 0,
             row_sums=handle[0] if halves else None,
+            expanded=wide,
         )
         handle.kept.add(id(entry))
         return got
 
     @staticmethod
-    def rows_of(got: ep.Received, rows: int, scales: Optional[torch.Tensor]) -> Any:
+    def rows_of(got: Any, rows: int, scales: Optional[torch.Tensor]) -> Any:
         if got.row_scales is None or scales is None:
             return got.rows[:rows]
         come = got.row_scales[:rows]
@@ -437,6 +497,22 @@ def _fewer(got: ep.Received, rows: int) -> ep.Received:
         if getattr(got, name) is not None
     }
     return got._replace(**copied)
+
+
+def _fewer_wide(out: ep.Expanded, rows: int, received: int) -> ep.Expanded:
+    """Return so many expanded rows, of so many received ones, in memory of not much more."""
+
+    def part(array: Any) -> Any:
+        if array is None:
+            return None
+        some = array[:rows]
+        return some.clone() if rows * 2 < array.shape[0] else some
+
+    named = {
+        name: part(getattr(out, name))
+        for name in ("rows", "row_scales", "weights", "sources", "experts")
+    }
+    return out._replace(places=out.places[: max(received, 1)], **named)
 
 
 class _Owner:

@@ -1,92 +1,55 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of NVFP4: values of e2m1, two in a byte, an e4m3 scale for each 16 of them, and one FP32 scale
-for all rows. Operations of torch, in FP32, rounded to nearest, ties to even."""
+"""Rows of NVFP4 in low latency, which the library packs: values of e2m1, two in a byte, an e4m3 scale
+for each 16 of them, and one FP32 scale for all rows."""
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any, Dict, Tuple
 
 import torch
+import warpshmem
 
 from .errors import not_offered, wrong
 
-Tensor = torch.Tensor
-GROUP, LARGEST, SCALE_LARGEST = 16, 6.0, 448.0
+GROUP = 16
 E4M3 = getattr(torch, "float8_e4m3fn", torch.uint8)
 CALL = "Buffer.low_latency_dispatch"
-# Magnitudes between the values 0, 0.5, 1, 1.5, 2, 3, 4, 6; of a tie the even code is taken.
-_BETWEEN = (0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0)
+KEPT = 64  # scales that are numbers, as tensors
+_made: Dict[Tuple[float, torch.device], torch.Tensor] = {}
 
 
-def row_bytes(hidden: int) -> int:
-    """Return the bytes of a row: its codes, then its scales."""
-    return hidden // 2 + hidden // GROUP
+def forms(lead: Tuple[int, ...], hidden: int) -> Tuple[Tuple[Any, ...], Tuple[Any, ...]]:
+    """Return shape and type of received codes, of which the low four bits are the column before,
+    and of scales."""
+    return (lead + (hidden // 2,), torch.uint8), (lead + (hidden // GROUP,), E4M3)
 
 
-def codes_of(values: Tensor) -> Tensor:
-    """Return e2m1 codes, uint8, of float32 values; beyond 6 the largest."""
-    large, found = values.abs(), torch.zeros(values.shape, dtype=torch.uint8, device=values.device)
-    for number, between in enumerate(_BETWEEN):
-        found += (large > between) if number % 2 == 0 else (large >= between)
-    return found + (torch.signbit(values).to(torch.uint8) << 3)
-
-
-def scale_codes(scales: Tensor) -> Tensor:
-    """Return e4m3 codes, uint8, of float32 scales from 0 on; beyond 448 the largest."""
-    given = scales.clamp(max=SCALE_LARGEST)
-    power = torch.where(given < 2**-6, -5, torch.frexp(given)[1])  # normal: below 2^power
-    units = torch.round(torch.ldexp(given, 4 - power))  # 8 to 16; below 2^-6 0 to 8
-    return (units + ((power + 5) * 8).float()).to(torch.uint8)
-
-
-def scales_from(codes: Tensor) -> Tensor:
-    """Return float32 scales of e4m3 codes."""
-    exponents, units = (codes >> 3).int(), (codes & 7).float()
-    normal = exponents > 0
-    return torch.ldexp(units + 8 * normal, exponents.clamp(min=1) - 10)
-
-
-def pack(x: Tensor, whole: float) -> Tensor:
-    """Return [T, row_bytes] uint8 of bfloat16 rows.
-
-    A group's scale is whole * (its largest magnitude) / 6 as e4m3; a code that of
-    value * (whole / scale), or 0 where the scale is 0.
-    """
-    groups = x.float().view(x.shape[0], -1, GROUP)
-    scales = scale_codes(groups.abs().amax(2) * whole / LARGEST)
-    exact = scales_from(scales)
-    factor = torch.full_like(exact, whole) / exact
-    factor = torch.where(exact > 0, factor, torch.zeros_like(exact))
-    codes = codes_of(groups * factor[:, :, None]).view(x.shape)
-    return torch.cat([codes[:, ::2] | codes[:, 1::2] << 4, scales], 1)
-
-
-def parts(rows: Tensor, hidden: int) -> Tuple[Tensor, Tensor]:
-    """Return views of packed rows: codes [.., hidden / 2] uint8, of which the low four bits are the
-    column before, and scales [.., hidden / 16] e4m3."""
-    return rows[..., : hidden // 2], rows[..., hidden // 2 :].view(E4M3)
-
-
-def unpack(codes: Tensor, scales: Tensor, whole: float) -> Tensor:
-    """Return float32 rows: value * scale / whole."""
-    values = codes.new_tensor([0, 1, 2, 3, 4, 6, 8, 12], dtype=torch.float32) / 2
-    each = torch.stack([codes & 15, codes >> 4], -1).flatten(-2)
-    found = values[(each & 7).long()]
-    found = torch.where(each >= 8, -found, found).view(each.shape[:-1] + (-1, GROUP))
-    return (found * scales_from(scales.view(torch.uint8))[..., None] / whole).flatten(-2)
-
-
-def asked(given: Any, use_fp8: bool, x: Tensor) -> float:
-    """Return the scale of all rows of a dispatch with use_nvfp4."""
-    if x.is_cuda:
-        cure = "leave it out on a GPU: its kernels have rows of bfloat16 and float8_e4m3fn"
-        raise not_offered(CALL, "use_nvfp4", True, cure)
+def asked(given: Any, use_fp8: bool, x: Any, buffer: Any) -> torch.Tensor:
+    """Return the scale of all rows of a dispatch with use_nvfp4, one float32 where x lies."""
     if use_fp8:
         raise wrong(CALL, "use_fp8", "is True, and so is use_nvfp4; choose one")
-    name = "x_global_scale"
-    if isinstance(given, torch.Tensor) and given.numel() == 1:
-        given = float(given)
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < 3e38:
-        shown = given if isinstance(given, (int, float)) else type(given).__name__
-        raise wrong(CALL, name, "is %s; give a positive number, or a tensor of one" % shown)
-    return float(given)
+    if x.is_cuda:
+        _offered(buffer)
+    if isinstance(given, torch.Tensor) and given.numel() == 1 and given.dtype == torch.float32:
+        if given.is_cuda or float(given) > 0:
+            return given if given.device == x.device else given.to(x.device)
+    number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    if not number or not 0 < given < 3e38:
+        shown = given if number else getattr(given, "dtype", type(given).__name__)
+        text = "is %s; give a positive number, or a tensor of one, torch.float32"
+        raise wrong(CALL, "x_global_scale", text % shown)
+    key = float(given), x.device
+    if key not in _made:
+        if len(_made) >= KEPT:
+            _made.clear()
+        _made[key] = torch.tensor([key[0]], dtype=torch.float32, device=x.device)
+    return _made[key]
+
+
+def _offered(buffer: Any) -> None:
+    """Refuse rows that kernels do not have."""
+    cure = "leave it out %s: there kernels have rows of bfloat16 and float8_e4m3fn"
+    if buffer.enable_shrink:
+        raise not_offered(CALL, "use_nvfp4", True, cure % "with enable_shrink")
+    if warpshmem.TEAM_SHARED.n_pes < buffer.group_size:
+        raise not_offered(CALL, "use_nvfp4", True, cure % "between hosts")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which instance a call of normal mode has: one with space for what all PEs are about to send.
 
-On one host PEs take the handles of the last instance in turn, and learn from its kernels whether all
-of them can (`agreed` of shmemx_ep.h). Where one cannot, and between hosts, they gather their numbers.
+PEs take the handles of the last instance in turn, and learn from its kernels whether all of them can
+(`agreed` of shmemx_ep.h). Where one cannot they gather their numbers, and make a larger instance.
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ class Entry:
         self.fields, self.team = fields, team
         self.handles = self.spare = fields["handles"]
         self.instance = ep.ExpertParallel(team, **dict(fields, handles=self.handles + SPARE))
-        self.agrees = False  # by kernels
+        self.expands = False  # on one host: its kernels expand rows, too
         self.next = 0  # handle of the next dispatch, of all PEs
         self.rows = 0  # of the last one
+        self.wide = 0  # its expanded rows
         self.used: Set[int] = set()  # handles that objects of this PE have
         self.turns = 0  # dispatches that took the handles in turn
+        self.captured = False  # a graph has combines, whose replays the host does not see
+        self.sums: Dict[int, Any] = {}  # what combines take without a copy, by address
         self.others: Dict[int, Entry] = (
             {}
         )  # by dtype: for dispatches of other rows by the same handles
@@ -47,6 +50,7 @@ class Entry:
             return self
         if dtype not in self.others:
             self.others[dtype] = Entry(dict(self.fields, dtype=dtype), self.team)
+            self.others[dtype].expands = self.expands
         return self.others[dtype]
 
     def take(self, tokens: int, topk: int) -> Optional[int]:
@@ -62,6 +66,22 @@ class Entry:
         most = max(tokens * self.instance.n_pes, self.rows, 1)
         return min(most, self.fields["pe_capacity"])
 
+    def wide_room(self, tokens: int, alignment: int) -> int:
+        """Return the same of expanded rows: for what comes where experts are chosen alike, or for
+        what came last."""
+        padding = (alignment - 1) * self.instance.local_experts
+        return max(tokens * int(self.fields["topk"]) + padding, self.wide, 1)
+
+    def y(self, like: Any, rows: int) -> Any:
+        """Return so many rows that the next combine takes without a copy; None where it is not known
+        which ones: its memory comes in turn, which replays of graphs take too."""
+        if self.captured:
+            return None
+        address = self.instance.buffer_address(ep.BUFFER_Y)
+        if address not in self.sums:
+            self.sums[address] = self.instance.buffer(ep.BUFFER_Y, like)
+        return self.sums[address][:rows]
+
     def words(self) -> List[int]:
         """Return the handles that are free, a bit each, in words of 64 bits."""
         free = (1 << self.handles) - 1
@@ -72,6 +92,7 @@ class Entry:
     def close(self) -> None:
         for entry in self.others.values():
             entry.close()
+        self.sums = {}
         self.instance.close()
 
 
@@ -126,6 +147,7 @@ class Pool:
             pe_capacity=capacity,
             handles=handles,
             blocks=self.buffer.blocks(),
+            fewer_blocks=1,
         )
 
     def _grow(
@@ -145,13 +167,13 @@ class Pool:
         topk = min(max(last["topk"], topk), key[3])
         fields = self._fields(key, topk, tokens, capacity, min(handles, HANDLES_MAX))
         entries.append(Entry(fields, self.buffer.team))
-        entries[-1].agrees = self._on_one_host(entries[-1].instance)
+        entries[-1].expands = self._on_one_host(entries[-1].instance)
         return entries[-1]
 
     def last(self, key: Tuple[int, ...]) -> Optional[Entry]:
-        """Return the instance whose kernels say what PEs agree on; None: they gather."""
+        """Return the instance whose kernels say what PEs agree on; None: there is none yet."""
         entries = self.entries.get(key)
-        return entries[-1] if entries and entries[-1].agrees else None
+        return entries[-1] if entries else None
 
     def _on_one_host(self, instance: Any) -> bool:
         """Whether all PEs reach each other's memory of an instance. Collective."""
@@ -222,4 +244,5 @@ class Pool:
             tokens = min((worst + n - 1) // n, TOKENS_MAX)
             fields = self._fields(key, topk, tokens, min(worst, tokens * n), FIRST_HANDLES)
             entries.append(Entry(fields, self.buffer.team))
+            entries[-1].expands = self._on_one_host(entries[-1].instance)
         return entries[-1]

@@ -27,6 +27,12 @@ class BufferAllocator:
         no tensor over it is left.
         """
         device = "gpu" if torch.cuda.is_available() else "host"
+        if not isinstance(dtype, torch.dtype):
+            raise wrong("BufferAllocator.allocate", "dtype", "is %r; give a type of torch" % (dtype,))
+        sizes = [shape] if hasattr(shape, "__index__") else shape
+        if not isinstance(sizes, (tuple, list)) or not all(hasattr(one, "__index__") for one in sizes):
+            text = "is %r; give whole numbers, one for each dimension"
+            raise wrong("BufferAllocator.allocate", "shape", text % (shape,))
         like = torch.empty(shape, dtype=dtype, device="meta")
         size = max(like.numel(), 1) * like.element_size()
         made = warpshmem.empty(size, "uint8", like="torch", device=device)

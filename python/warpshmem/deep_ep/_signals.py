@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Single-batch overlap: a low-latency combine that begins while experts still compute, and reads
-rows when their signals have come. With tensors of the CPU; GPUs' kernels have no such waits."""
+rows when their signals have come. With tensors of the CPU; on a GPU it is not offered."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ def known(given: Dict[str, Any]) -> None:
             raise TypeError("deep_ep.%s: there is no argument %s" % (CALL, name))
 
 
-def asked(
-    given: Dict[str, Any], x: torch.Tensor, team: Optional[warpshmem.Team] = None
-) -> Optional[Signals]:
+def asked(given: Dict[str, Any], x: torch.Tensor, buffer: Any) -> Optional[Signals]:
     """Return what arguments of single-batch overlap ask for; None: nothing. x: [experts here, rows,
     hidden].
 
@@ -98,7 +96,7 @@ def asked(
     else:
         name, words = "comp_signal", given["comp_signal"]
         rows, value = _number(given, "block_m", BLOCK), _number(given, "threshold", None)
-    _offered(name, x, warpshmem.TEAM_WORLD if team is None else team)
+    _offered(name, x, buffer)
     least = x.shape[0] * (-(-x.shape[1] // rows) if rows else 1)
     if not isinstance(words, torch.Tensor) or words.element_size() != 4 or words.dim() != 1:
         shown = getattr(words, "dtype", type(words).__name__)
@@ -118,10 +116,11 @@ def _number(given: Dict[str, Any], name: str, default: Optional[int]) -> int:
     return value
 
 
-def _offered(name: str, x: torch.Tensor, team: warpshmem.Team) -> None:
+def _offered(name: str, x: torch.Tensor, buffer: Any) -> None:
     """Refuse signals where rows cannot wait for them."""
     cure = "leave it out, and combine when all rows are there: with %s there is no single-batch overlap"
-    if x.is_cuda:
+    team = warpshmem.TEAM_WORLD if buffer.team is None else buffer.team
+    if x.is_cuda:  # kernels that write the rows have not started while the combine waited for them
         raise not_offered(CALL, name, "a tensor", cure % "tensors of a GPU")
     if any(team.translate(at, warpshmem.TEAM_SHARED) is None for at in range(team.n_pes)):
         raise not_offered(CALL, name, "a tensor", cure % "ranks on several hosts")

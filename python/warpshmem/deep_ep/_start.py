@@ -9,6 +9,7 @@ from typing import Any, List, NamedTuple, Optional, Tuple
 
 import torch
 import warpshmem
+from warpshmem.errors import ArgumentError
 
 from . import _domains
 from ._agree import Agreement
@@ -35,13 +36,22 @@ class _State:
 def members(group: Any, comm: Any, call: str = "Buffer") -> Tuple[int, int]:
     """Return rank and size of a process group, or of a communicator of mpi4py."""
     if group is not None:
+        _has(call, "group", group, ("rank", "size"), "a process group of torch.distributed")
         return group.rank(), group.size()
     if comm is not None:
+        _has(call, "comm", comm, ("Get_rank", "Get_size"), "a communicator of mpi4py")
         return comm.Get_rank(), comm.Get_size()
     raise ValueError(
         "deep_ep.%s: neither group nor comm is given; give a process group of "
         "torch.distributed, or a communicator of mpi4py as comm" % call
     )
+
+
+def _has(call: str, name: str, given: Any, asked: Tuple[str, ...], what: str) -> None:
+    """Refuse what has not these methods: no group, or torch's number for a process that is in
+    none."""
+    if not all(callable(getattr(given, one, None)) for one in asked):
+        raise ArgumentError("deep_ep.%s: %s is %r; give %s" % (call, name, given, what))
 
 
 def start(group: Any, comm: Any, call: str = "Buffer") -> Started:

@@ -33,7 +33,7 @@ def check(call: str, topk: torch.Tensor, experts: int) -> None:
 def are_right(topk: torch.Tensor, experts: int) -> bool:
     """Return whether choices on the CPU are right, each expert of a token named once; False too
     where nothing here can tell."""
-    if _quick.module is None or topk.is_cuda or not topk.is_contiguous():
+    if _quick.module is None or topk.device.type != "cpu" or not topk.is_contiguous():
         return False
     wide = {torch.int64: 1, torch.int32: 0}.get(topk.dtype)
     if wide is None:

@@ -8,6 +8,7 @@ from typing import Any, List, Optional, Tuple, Union
 import torch
 from warpshmem import ep
 
+from . import _buffer_checks, _elastic_checks as checks
 from . import _layout, _low_latency, _normal, _nvfp4, _signals, _start, _topk
 from ._agree import Agreement
 from ._local import Local
@@ -15,7 +16,7 @@ from ._masks import Masks
 from ._refused import DISPATCH
 from .config import Config, bytes_for
 from .errors import not_offered, refuse_others, wrong
-from .utils.event import EventHandle, EventOverlap, Launch
+from .utils.event import EventHandle, EventOverlap, Launch, Order
 
 topk_idx_t = torch.int64
 Rows = Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]
@@ -29,8 +30,9 @@ class Buffer(Local, Masks):
     group's processes are the PEs of warpshmem, which is started by it where it is not running yet.
     num_nvl_bytes, num_rdma_bytes, num_qps_per_rank and the allow_… arguments are kept and change
     nothing: symmetric memory grows as calls need it. enable_shrink: low-latency calls, with tensors
-    of the CPU, go on without ranks that fail (oshrun --on-pe-failure continue) or do not answer in
-    low_latency_limit_secs, an attribute that is set before the first call of a shape.
+    of the CPU or of GPUs of one host, go on without ranks that fail (oshrun --on-pe-failure
+    continue) or do not answer in low_latency_limit_secs, an attribute that is set before the first
+    call of a shape.
     """
 
     num_sms: int = 20
@@ -51,6 +53,7 @@ class Buffer(Local, Masks):
         comm: Any = None,
         use_fabric: bool = False,
     ) -> None:
+        _buffer_checks.made(num_nvl_bytes, num_rdma_bytes, num_qps_per_rank)
         self.rank, self.group_size, self.team = _start.start(group, comm)
         _start.made()
         self.group, self.low_latency_mode, self._destroyed = group, low_latency_mode, False
@@ -60,6 +63,7 @@ class Buffer(Local, Masks):
         self.runtime = _start.Runtime(self.rank, self.group_size)
         self.agreement = Agreement(self.group_size, self.team)
         self.comm_stream = torch.cuda.Stream(priority=-1) if torch.cuda.is_available() else None
+        self.order = Order()  # of calls in normal mode
         self._normal, self._low = _normal.Normal(self), _low_latency.LowLatency(self)
 
     def destroy(self) -> None:
@@ -96,12 +100,9 @@ class Buffer(Local, Masks):
     @staticmethod
     def set_num_sms(new_num_sms: int) -> None:
         """Set how many SMs a call in normal mode takes: an even number. Before the first call."""
-        if new_num_sms < 2 or new_num_sms % 2:
-            raise wrong(
-                "Buffer.set_num_sms",
-                "new_num_sms",
-                "is %r; give an even number, at least 2" % new_num_sms,
-            )
+        if checks.whole("set_num_sms", "new_num_sms", new_num_sms, 0) % 2 or not new_num_sms:
+            text = "is %r; give an even number, at least 2" % new_num_sms
+            raise wrong("set_num_sms", "new_num_sms", text)
         Buffer.num_sms, Buffer._sms_chosen = new_num_sms, True
 
     @staticmethod
@@ -112,11 +113,13 @@ class Buffer(Local, Masks):
     @staticmethod
     def get_dispatch_config(num_ranks: int) -> Config:
         """Return what dispatch takes where `config` is not given."""
+        checks.whole("get_dispatch_config", "num_ranks", num_ranks, 1)
         return Config(Buffer.num_sms)
 
     @staticmethod
     def get_combine_config(num_ranks: int) -> Config:
         """Return what combine takes where `config` is not given."""
+        checks.whole("get_combine_config", "num_ranks", num_ranks, 1)
         return Config(Buffer.num_sms)
 
     @staticmethod
@@ -125,6 +128,7 @@ class Buffer(Local, Masks):
     ) -> int:
         """Return the bytes of symmetric memory that low-latency calls of this shape take, with
         top-16."""
+        _buffer_checks.hint(num_max_dispatch_tokens_per_rank, hidden, num_ranks, num_experts)
         return bytes_for(
             n_pes=num_ranks,
             mode=ep.LOW_LATENCY,
@@ -150,7 +154,8 @@ class Buffer(Local, Masks):
             )
 
     def get_comm_stream(self) -> Any:
-        """Return the stream that calls run on; None without a GPU."""
+        """Return the stream of calls that are asynchronous, that wait for an event, or that a graph
+        captures; None without a GPU."""
         return self.comm_stream
 
     # Normal mode.
@@ -168,8 +173,9 @@ class Buffer(Local, Masks):
         Returns num_tokens_per_rank [ranks], num_tokens_per_rdma_rank [ranks / 8] or None for up to
         8 ranks, num_tokens_per_expert [experts], is_token_in_rank [T, ranks], event.
         """
+        _buffer_checks.asked(topk_idx, num_experts, self.group_size, previous_event)
         _topk.check("get_dispatch_layout", topk_idx, num_experts)
-        launch = Launch(self.comm_stream, previous_event, async_finish)
+        launch = Launch(self.comm_stream, previous_event, async_finish, order=Order())
         with launch:
             found = _layout.layout(topk_idx, num_experts, self.group_size, _start.RANKS_A_HOST)
         return tuple(found) + (launch.finish((topk_idx,), found),)  # type: ignore[return-value]
@@ -204,8 +210,21 @@ class Buffer(Local, Masks):
         the middle. Rows lie by source rank, then by token.
         """
         self._need("dispatch")
+        checks.whole("dispatch", "expert_alignment", expert_alignment, 1)
+        checks.whole("dispatch", "num_worst_tokens", num_worst_tokens, 0)
+        checks.rows("dispatch", x, 0, None)
+        _buffer_checks.call("dispatch", config, previous_event)
         rows, scales = x if isinstance(x, (tuple, list)) else (x, None)
-        launch = Launch(self._stream(rows), previous_event, async_finish)
+        if handle is None:
+            given = (
+                num_tokens_per_rank,
+                num_tokens_per_rdma_rank,
+                num_tokens_per_expert,
+                is_token_in_rank,
+            )
+            numbers = _buffer_checks.layout(given, rows.shape[0], self.group_size)
+            _buffer_checks.dispatch(x, topk_idx, topk_weights, numbers)
+        launch = Launch(self._stream(rows), previous_event, async_finish, order=self.order)
         with launch:
             if handle is not None:
                 made: Tuple[Any, ...] = (
@@ -216,12 +235,6 @@ class Buffer(Local, Masks):
                     None,
                 )
             else:
-                numbers = _layout.given_layout(
-                    num_tokens_per_rank,
-                    num_tokens_per_rdma_rank,
-                    num_tokens_per_expert,
-                    is_token_in_rank,
-                )
                 made = self._normal.dispatch(
                     rows,
                     scales,
@@ -257,13 +270,15 @@ class Buffer(Local, Masks):
         added to the sum. Returns the sums [T, hidden], the weights [T, K] or None, event.
         """
         self._need("combine")
-        launch = Launch(self._stream(x), previous_event, async_finish)
+        self._normal.check(handle, "combine")
+        _buffer_checks.call("combine", config, previous_event)
+        biases = _buffer_checks.combine(x, handle, topk_weights, bias)
+        launch = Launch(self._stream(x), previous_event, async_finish, order=self.order)
         with launch:
             out, weights = self._normal.combine(x, handle, topk_weights, launch.stream)
-            for each in bias if isinstance(bias, (tuple, list)) else (bias,):
-                if each is not None:
-                    out.add_(each)
-        return out, weights, launch.finish((x, topk_weights, bias), (out, weights))
+            for each in biases:
+                out.add_(each)
+        return out, weights, launch.finish((x, topk_weights, biases), (out, weights))
 
     internode_dispatch = dispatch
     internode_combine = combine
@@ -297,12 +312,16 @@ class Buffer(Local, Masks):
         network works meanwhile. round_scale: scales are powers of two; use_ue8m0: as bytes of
         exponents, four in an int32. dispatch_wait_recv_cost_stats: [ranks] int64, or longer, to
         which the ns are added that this rank waited for each other one; on one host. others: use_nvfp4
-        with x_global_scale, a positive number, for tensors of the CPU: rows are codes
-        [.., hidden / 2] uint8 and scales [.., hidden / 16] e4m3 (_nvfp4.py). Returns rows
+        with x_global_scale, a positive number or a float32 tensor of one, on a GPU on one host: rows
+        are codes [.., hidden / 2] uint8 and scales [.., hidden / 16] e4m3. Returns rows
         [local experts, ranks * num_max…, hidden] (with use_fp8: and scales [.., hidden / 128], in
         which rows of a column lie beside each other), counts [local experts], handle, event, hook.
         """
         dtype = ep.BF16 if not use_fp8 else ep.FP8_UE8M0 if round_scale else ep.FP8
+        whole: Tuple[Any, ...] = ()
+        if others and others.pop("use_nvfp4", None):
+            whole = (_nvfp4.asked(others.pop("x_global_scale", None), use_fp8, x, self),)
+            dtype = ep.NVFP4
         key = num_max_dispatch_tokens_per_rank, num_experts, dtype, use_fp8 and use_ue8m0
         plans = self._low.plans.get(key)
         if plans is not None and dispatch_wait_recv_cost_stats is None and not others:
@@ -314,17 +333,14 @@ class Buffer(Local, Masks):
                     cumulative_local_expert_recv_stats,
                     async_finish,
                     return_recv_hook,
+                    whole,
                 )
                 if found is not None:
                     return found  # type: ignore[return-value]
         self._need("low_latency_dispatch")
-        whole, nvfp4 = 1.0, others.pop("use_nvfp4", None)
-        if nvfp4:
-            whole = _nvfp4.asked(others.pop("x_global_scale", None), use_fp8, x)
-            dtype = ep.BYTES
         refuse_others("low_latency_dispatch", DISPATCH, others)
         if use_ue8m0 and not round_scale:
-            raise wrong("Buffer.low_latency_dispatch", "use_ue8m0", "needs round_scale=True")
+            raise wrong("low_latency_dispatch", "use_ue8m0", "is True; set round_scale=True too")
         return self._low.dispatch(
             x,
             topk_idx,
@@ -336,7 +352,7 @@ class Buffer(Local, Masks):
             async_finish,
             return_recv_hook,
             dispatch_wait_recv_cost_stats,
-            whole,
+            *whole,
         )  # type: ignore[return-value]
 
     def low_latency_combine(
@@ -357,9 +373,9 @@ class Buffer(Local, Masks):
 
         x: bfloat16, shaped as the rows of the dispatch; with zero_copy what
         get_next_low_latency_combine_buffer returned was written instead. topk_idx: the dispatch's.
-        topk_weights: [T, K] float32. combine_wait_recv_cost_stats: as in the dispatch; on a GPU with
-        a hook. others: of single-batch overlap, with tensors of the CPU on one host (_signals.py):
-        rows are read when their signals have come. Returns the sums [T, hidden], event, hook.
+        topk_weights: [T, K] float32. combine_wait_recv_cost_stats: as in the dispatch; on a GPU all
+        ranks give it or none does. others: of single-batch overlap, on one host (_signals.py): rows are read when their
+        signals have come. Returns the sums [T, hidden], event, hook.
         """
         if not (
             use_logfmt

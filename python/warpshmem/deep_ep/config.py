@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _elastic_checks as checks
+
 HINT_TOKENS = 4096  # tokens of a PE and call that the hints of Config are for
 HINT_TOPK = 8
 
@@ -30,18 +32,23 @@ class Config:
         num_max_rdma_chunked_send_tokens: int = 6,
         num_max_rdma_chunked_recv_tokens: int = 256,
     ) -> None:
-        self.num_sms = num_sms
+        self.num_sms = checks.whole("Config", "num_sms", num_sms, 1)
         self.num_max_nvl_chunked_send_tokens = num_max_nvl_chunked_send_tokens
         self.num_max_nvl_chunked_recv_tokens = num_max_nvl_chunked_recv_tokens
         self.num_max_rdma_chunked_send_tokens = num_max_rdma_chunked_send_tokens
         self.num_max_rdma_chunked_recv_tokens = num_max_rdma_chunked_recv_tokens
+        for name, value in vars(self).items():
+            checks.whole("Config", name, value, 1)
 
     def get_nvl_buffer_size_hint(self, hidden_bytes: int, num_ranks: int) -> int:
         """Return the bytes of symmetric memory for 4,096 tokens of `hidden_bytes` (BF16) with
         top-8."""
         from warpshmem import ep
 
-        hidden = (hidden_bytes // 2 + 127) // 128 * 128
+        call = "Config.get_nvl_buffer_size_hint"
+        checks.whole(call, "hidden_bytes", hidden_bytes, 1)
+        checks.whole(call, "num_ranks", num_ranks, 1)
+        hidden = ((hidden_bytes + 1) // 2 + 127) // 128 * 128
         return bytes_for(
             n_pes=num_ranks,
             mode=ep.HIGH_THROUGHPUT,

@@ -99,6 +99,24 @@ class EPBuffer(Base):
         source rank, then token, within an expert too. With defer_epilogue: an event alone, whose
         wait() returns the first four.
         """
+        if handle is not None and not (
+            topk_idx is not None
+            or topk_weights is not None
+            or cumulative_local_expert_recv_stats is not None
+            or num_experts
+            or num_max_tokens_per_rank
+            or expert_alignment
+            or previous_event is not None
+            or do_cpu_sync
+            or (do_zero_padding and not do_expand)
+            or emit_expert_ids
+            or use_tma_aligned_col_major_sf
+            or defer_epilogue
+        ):
+            how = num_sms, num_qps, async_with_compute_stream
+            found = self._again(x, handle, how, do_expand, do_zero_padding)
+            if found is not None:
+                return found
         return self._dispatch(
             dict(locals()), copy=do_handle_copy, ids=emit_expert_ids, defer=defer_epilogue
         )
@@ -125,6 +143,15 @@ class EPBuffer(Base):
         weights [T, K] or None, event; with defer_epilogue an event alone, whose wait() returns the
         first two.
         """
+        if not (
+            topk_weights is not None
+            or bias is not None
+            or previous_event is not None
+            or defer_epilogue
+        ):
+            found = self._back(x, handle, (num_sms, num_qps, async_with_compute_stream))
+            if found is not None:
+                return found
         return self._combine(dict(locals()), defer=defer_epilogue)
 
 
@@ -182,6 +209,23 @@ class ElasticBuffer(Base):
         use_tma_aligned_col_major_sf: bool = False,
     ) -> Tuple[Any, Optional[torch.Tensor], Optional[torch.Tensor], EPHandle, EventOverlap]:
         """As EPBuffer.dispatch. previous_event_before_epilogue: the call waits for it too."""
+        if handle is not None and not (
+            topk_idx is not None
+            or topk_weights is not None
+            or cumulative_local_expert_recv_stats is not None
+            or num_experts
+            or num_max_tokens_per_rank
+            or expert_alignment
+            or previous_event is not None
+            or previous_event_before_epilogue is not None
+            or do_cpu_sync
+            or (do_zero_padding and not do_expand)
+            or use_tma_aligned_col_major_sf
+        ):
+            how = num_sms, num_qps, async_with_compute_stream
+            made = self._again(x, handle, how, do_expand, do_zero_padding)
+            if made is not None:
+                return made  # type: ignore[return-value]
         return self._dispatch(  # type: ignore[no-any-return]
             dict(locals()), copy=do_handle_copy, second=previous_event_before_epilogue
         )
@@ -200,5 +244,14 @@ class ElasticBuffer(Base):
         allocate_on_comm_stream: bool = False,
     ) -> Tuple[torch.Tensor, Optional[torch.Tensor], EventOverlap]:
         """As EPBuffer.combine. previous_event_before_epilogue: the call waits for it too."""
+        if not (
+            topk_weights is not None
+            or bias is not None
+            or previous_event is not None
+            or previous_event_before_epilogue is not None
+        ):
+            made = self._back(x, handle, (num_sms, num_qps, async_with_compute_stream))
+            if made is not None:
+                return made  # type: ignore[return-value]
         found = self._combine(dict(locals()), second=previous_event_before_epilogue)
         return found  # type: ignore[no-any-return]

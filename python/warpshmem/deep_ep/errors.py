@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Callable, Dict
 
 from warpshmem.errors import ArgumentError
 
@@ -21,9 +21,9 @@ def not_offered(call: str, argument: str, value: Any, cure: str) -> NotOffered:
 def wrong(call: str, argument: str, text: str) -> ArgumentError:
     """Make the exception of a wrong argument, a ValueError: name, what it is, what it should be.
 
-    call: of Buffer where it names no class.
+    call: of Buffer where it names no class and no module.
     """
-    place = call if call[0].isupper() else "Buffer." + call
+    place = call if call[0].isupper() or "." in call else "Buffer." + call
     return ArgumentError("deep_ep.%s: %s %s" % (place, argument, text))
 
 
@@ -36,3 +36,15 @@ def refuse_others(call: str, cures: Dict[str, str], given: Dict[str, Any]) -> No
         if value is not None and value is not False:
             shown = value if isinstance(value, (bool, int, str)) else type(value).__name__
             raise not_offered("Buffer." + call, name, shown, cures[name])
+
+
+def absent(place: str, cure: str) -> Callable[..., Any]:
+    """Make what stands for a routine of DeepEP that is imported by name and not offered: each call
+    raises NotOffered. An import that fails would take the rest of a module with it."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise NotOffered("deep_ep.%s is not offered here; %s" % (place, cure))
+
+    refused.__name__ = refused.__qualname__ = place.rpartition(".")[2]
+    refused.__doc__ = "Raises NotOffered."
+    return refused

@@ -128,6 +128,11 @@ class EventOverlap:
 
     def register_hook_after_wait(self, hook_after_wait: Callable[[], Any]) -> None:
         """Have the next wait call it. ValueError where one is registered already."""
+        if not callable(hook_after_wait):
+            raise ValueError(
+                "deep_ep.EventOverlap: hook_after_wait is %s; give what can be called"
+                % type(hook_after_wait).__name__
+            )
         if self.hook_after_wait is not None:
             raise ValueError("deep_ep.EventOverlap: a hook is registered already; wait first")
         self.hook_after_wait = hook_after_wait
@@ -174,9 +179,26 @@ def _recorded(event: Optional[Union[EventOverlap, EventHandle]]) -> Optional[Any
     return handle.event if handle is not None else None
 
 
+class Order:
+    """The stream of the last of some calls that come one after another, also where streams
+    change."""
+
+    def __init__(self) -> None:
+        self.last: Optional[Any] = None
+
+    def follow(self, stream: Any) -> None:
+        """The next call is on `stream`."""
+        last, self.last = self.last, stream
+        if last is not None and last != stream:
+            stream.wait_stream(last)
+
+
 class Launch:
     """A call's stream as a context: inside, it is the current one; `finish` says who waits for
-    it. second: another event that the stream waits for first."""
+    it. second: another event that the stream waits for first. order: of calls that may be on any
+    stream. What is not asynchronous and names no event is then on the caller's, which would wait
+    for it anyway: no events, and no memory of another stream, of which torch must be told by
+    record_stream for each tensor. A captured call is on `stream`: its graph has the order."""
 
     def __init__(
         self,
@@ -184,28 +206,34 @@ class Launch:
         previous_event: Optional[Union[EventOverlap, EventHandle]],
         async_finish: bool,
         second: Optional[Union[EventOverlap, EventHandle]] = None,
+        order: Optional[Order] = None,
     ) -> None:
         self.stream, self.previous, self.is_async = stream, previous_event, async_finish
-        self.second = second
+        self.second, self.order = second, order
+        self._context: Any = None
         self.compute = torch.cuda.current_stream() if stream is not None else None
 
     def __enter__(self) -> "Launch":
         if self.stream is None:
             return self
-        before = _recorded(self.previous)
+        before, second = _recorded(self.previous), _recorded(self.second)
+        if self.order is not None and not torch.cuda.is_current_stream_capturing():
+            if before is None and second is None and not self.is_async:
+                self.stream = self.compute
+            self.order.follow(self.stream)
         if before is not None:
             self.stream.wait_event(before)
         elif self.stream != self.compute:
             self.stream.wait_stream(self.compute)
-        second = _recorded(self.second)
         if second is not None:
             self.stream.wait_event(second)
-        self._context = torch.cuda.stream(self.stream)
-        self._context.__enter__()
+        if self.stream != self.compute:
+            self._context = torch.cuda.stream(self.stream)
+            self._context.__enter__()
         return self
 
     def __exit__(self, *what: Any) -> None:
-        if self.stream is not None:
+        if self._context is not None:
             self._context.__exit__(*what)
 
     def finish(self, inputs: Iterable[Any], outputs: Iterable[Any]) -> EventOverlap:

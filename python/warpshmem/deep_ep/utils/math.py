@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, Tuple
 
 import torch
@@ -40,6 +41,49 @@ def count_bytes(*tensors: Any) -> int:
         elif one is not None:
             total += count_bytes(*one)
     return total
+
+
+def hash_tensors(*tensors: Any) -> int:
+    """Return a number that is the same for tensors of the same bytes, in tuples too; None has no
+    bytes. It is not DeepEP's."""
+    value = 0
+    for one in tensors:
+        if isinstance(one, torch.Tensor):
+            flat = one.detach().cpu().contiguous().view(-1).view(torch.uint8)
+            value = zlib.crc32(flat.numpy(), value)
+        elif one is not None:
+            value = zlib.crc32(b"%d" % hash_tensors(*one), value)
+    return value
+
+
+def hash_tensor(t: torch.Tensor) -> int:
+    """Return the number of one tensor."""
+    return hash_tensors(t)
+
+
+def inplace_unique(x: torch.Tensor, num_slots: int) -> None:
+    """Let each row of x [rows, numbers], from 0 to below num_slots, have every number once, the
+    greatest first, and -1 behind them; numbers below 0 go."""
+    numbers = torch.arange(num_slots + 1, dtype=x.dtype, device=x.device)
+    places = torch.where(x < 0, num_slots, x).long()
+    there = torch.zeros((x.shape[0], num_slots + 1), dtype=torch.bool, device=x.device)
+    there.scatter_(1, places, True)
+    once = torch.where(there, numbers, -1)[:, :num_slots].flip(1)
+    order = (once < 0).to(torch.int8).argsort(dim=1, stable=True)
+    width = min(num_slots, x.shape[1])
+    x.fill_(-1)
+    x[:, :width] = once.gather(1, order[:, :width])
+
+
+def create_grouped_scores(
+    scores: torch.Tensor, group_idx: torch.Tensor, num_groups: int
+) -> torch.Tensor:
+    """Return scores [tokens, experts], 0 at experts whose group of experts, one of num_groups that
+    follow each other, is not in the token's row of group_idx [tokens, chosen]."""
+    tokens, experts = scores.shape
+    chosen = torch.zeros((tokens, num_groups), dtype=scores.dtype, device=scores.device)
+    chosen.scatter_(1, group_idx.long(), 1)
+    return scores * chosen.repeat_interleave(experts // num_groups, dim=1)
 
 
 def per_token_cast_to_fp8(x: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
