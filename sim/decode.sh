@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# sim/decode: right results at full width, by kernels that post and by a proxy; what a PE gives to its NICs is the least of
-# messages (by kernels) and of rows; each line says simulated; figures of others are apart. WSH_TEST_LONG: 128 tokens, to 128 PEs.
+# sim/decode: right results at full width, by kernels that post and by a proxy; what a PE gives to its NICs is at most the least
+# of messages (by kernels) and the least of rows; each line says simulated; figures of others are apart. WSH_TEST_LONG: 128 tokens, to 128 PEs.
 # timeout: 120
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -28,7 +28,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
     if len(cells) < 11 or not cells[1].isdigit():
         continue
     given, _, least, kib, least_kib = ([int(number) for number in cell.split(" + ")] for cell in cells[5:10])
-    if given != least or not all(low <= number <= 1.07 * low for number, low in zip(kib, least_kib)) or kib[1] != least_kib[1]:
+    if any(n > low for n, low in zip(given, least)) or not all(low <= number <= 1.07 * low for number, low in zip(kib, least_kib)) or kib[1] != least_kib[1]:
         print(line)
 END
 tap_check "messages and rows of kernels that post: the least" test ! -s "$tap_dir/wrong"

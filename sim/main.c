@@ -121,6 +121,12 @@ static int run_job(const struct sim_options *set, bool reports)
         fprintf(stderr, "sim: --run: there is no \"%s\"; sim --help lists the words\n", wrong);
         exit(2);
     }
+    if (sim_program_keeps_twice(calls, n)) {
+        fprintf(stderr,
+                "sim: --run %s: one of decode, dispatch, combine and prefill at a time; run sim for each\n",
+                set->program);
+        exit(2);
+    }
     sim_open(set, data_len);
     rc = sim_program_run(calls, n);
     if (!rc && reports)

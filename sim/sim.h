@@ -14,6 +14,7 @@
 #include "sim/rows.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/wait.h"
+#include "transports/efa/nic/choice.h"
 #include "transports/efa/srd/flow.h"
 #include "transports/efa/srd/rx_flow.h"
 
@@ -37,7 +38,9 @@ struct sim_op {
     uint32_t left;      /* segments under way, and messages */
     bool fast;
     struct sim_op *of; /* of a message that has come back (mirror.h): what it is the like of */
-    bool counts;       /* a counted put of one write: the target adds 1 to the word */
+    bool counts;       /* a counted put by writes alone: when all are there the target adds 1 to the word */
+    bool in_pieces;    /* the one to that peer */
+    uint32_t landed;   /* of its segments */
     char copy[];       /* of short data */
 };
 
@@ -49,7 +52,8 @@ struct sim_packet {
     struct sim_in *in; /* of an ack or reply: whose numbers it tells */
     uint32_t segment, applied, counted;
     uint8_t group;
-    char *word;         /* to which a tallied write adds */
+    char *word;         /* to which a tallied write adds, or the last piece of one in pieces */
+    bool tallied;       /* a write of a counted put */
     bool grouped, back; /* back: it brings the data of a read, or says that a write is complete */
     bool mirrored;
     int nic_from, nic_to;
@@ -62,6 +66,7 @@ struct sim_link {
     struct wsh_srd_link srd;
     uint32_t counted, acked; /* tallied writes of the peer, here */
     uint32_t over;           /* there, counted by the NIC */
+    bool in_pieces;          /* a counted put in pieces is under way to it */
 };
 
 struct sim_out {
@@ -114,7 +119,8 @@ struct sim_pe {
     struct sim_out *deferred;
     struct sim_in *acks;
     unsigned next_nic;
-    size_t bytes; /* of the engine's state */
+    struct wsh_efa_choice choice; /* of its NICs: what counted puts have gone lately */
+    size_t bytes;                 /* of the engine's state */
     sim_time entered;
     struct sim_tally given, before; /* before the call that runs */
     const struct wsh_wait_why *why; /* of the wait that it is in */
@@ -217,6 +223,8 @@ struct sim_link *sim_link_of(struct sim_pe *pe, const struct sim_pe *peer);
 struct sim_out *sim_out_of(struct sim_ctx *ctx, struct sim_pe *peer);
 struct sim_in *sim_in_of(struct sim_pe *pe, struct sim_pe *source, uint16_t ctx);
 struct sim_op *sim_op_new(struct sim_ctx *ctx, const struct wsh_rmem *rmem, size_t copied);
+/* NICs of a PE of that host. */
+int sim_nics_of(const struct sim_host *host);
 int sim_submit(struct sim_ctx *ctx, struct sim_op *op, struct wsh_done *done);
 void sim_post_fast(struct sim_op *op);
 

@@ -92,6 +92,9 @@ else
     soak "2 seeds of 1,000 PEs, nonblocking" 120 1000 2 --rounds 1 --run requests
     soak "200 seeds of 12 PEs, nonblocking" 120 12 200 --rounds 3 --skew 2000 --run requests,exchanges
 fi
+run_job 20 "$sim" --seeds 1 --pes 8 --tokens 16 --run decode,dispatch
+tap_check "two programs that keep something: one line, exit status 2" \
+    sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ] && grep -q 'one of decode, dispatch, combine and prefill' '$err'"
 # Rows that the simulator made itself with a latency of 5 us are found again from 10, and the rest predicted.
 costs="--per-host 1 --cores 4 --send 2000 --receive 2000 --turn 2000 --complete 300 --gap 200 --byte 0.3 --jitter 300 --nics 1 --sockets 1"
 for pes in 2 4; do

@@ -148,6 +148,8 @@ static void coll_make(struct sim_pe *pe)
 static void pe_make(struct sim_pe *pe, int number)
 {
     pe->number = number;
+    pe->choice.n = (uint32_t)sim_nics_of(&sim.host[number / sim.set.per_host]);
+    wsh_efa_choice_suppose(&pe->choice, (uint32_t)sim.n_hosts - 1);
     pe->host = number / sim.set.per_host;
     pe->heap = sim.peer[number];
     pe->cq_end = &pe->cq;

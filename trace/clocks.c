@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ROUNDS 24
+#define SECONDS 1.0 /* of a wait, after which it looks for failures */
 
 /* What one PE asks, and is answered; and, of all PEs, the first of each host. */
 struct wsh_trace_block {
@@ -31,6 +32,18 @@ void wsh_trace_clocks_open(struct wsh_trace_clocks *clocks, int me, int n_pes)
     WSH_LIBRARY(pshmem_barrier_all)();
 }
 
+/* Wait for a word of another PE; false where a PE has failed, which may be that one. */
+static bool word_await(uint64_t *word, uint64_t value)
+{
+    __typeof__(&shmemx_uint64_wait_until_timeout) wait = WSH_EXTENSION(shmemx_uint64_wait_until_timeout);
+    __typeof__(&shmemx_failure_generation) failures = WSH_EXTENSION(shmemx_failure_generation);
+
+    while (!failures())
+        if (!wait(word, SHMEM_CMP_EQ, value, SECONDS))
+            return true;
+    return false;
+}
+
 static void answer(struct wsh_trace_clocks *clocks)
 {
     struct wsh_trace_block *block = clocks->block;
@@ -39,7 +52,8 @@ static void answer(struct wsh_trace_clocks *clocks)
         for (uint64_t i = 1; block->of[pe].first == pe && i <= ROUNDS; i++) {
             uint64_t now;
 
-            WSH_LIBRARY(pshmem_uint64_wait_until)(&block->of[pe].asked, SHMEM_CMP_EQ, clocks->round + i);
+            if (!word_await(&block->of[pe].asked, clocks->round + i))
+                return;
             now = wsh_trace_ns();
             WSH_LIBRARY(pshmem_uint64_put_signal)
             (&block->time, &now, 1, &block->answered, clocks->round + i, SHMEM_SIGNAL_SET, pe);
@@ -55,7 +69,8 @@ static void ask(struct wsh_trace_clocks *clocks, struct wsh_trace_ahead *ahead)
         uint64_t from = wsh_trace_ns(), to;
 
         WSH_LIBRARY(pshmem_uint64_atomic_set)(&block->of[clocks->me].asked, clocks->round + i, 0);
-        WSH_LIBRARY(pshmem_signal_wait_until)(&block->answered, SHMEM_CMP_EQ, clocks->round + i);
+        if (!word_await(&block->answered, clocks->round + i))
+            return;
         to = wsh_trace_ns();
         if (to - from >= shortest)
             continue;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "trace/merge.h"
 
+#include "base/file.h"
 #include "base/version.h"
 #include "trace/parts.h"
 
@@ -321,12 +322,17 @@ static int trace_write(struct writer *w)
 static int file_write(struct writer *w, const char *file)
 {
     char path[PATH_MAX];
-    int rc;
+    int fd, rc;
 
     snprintf(path, sizeof path, "%s.part", file);
-    w->out = fopen(path, "we");
-    if (!w->out)
-        return -errno;
+    fd = wsh_file_create(path, 0644);
+    if (fd < 0)
+        return fd;
+    w->out = fdopen(fd, "w");
+    if (!w->out) {
+        close(fd);
+        return -ENOMEM;
+    }
     rc = trace_write(w);
     if (fclose(w->out) && !rc)
         rc = -errno;
@@ -355,7 +361,7 @@ int wsh_trace_merge(const char *file, char *text, size_t size)
     if (rc)
         snprintf(text, size,
                  "cannot write '%s': %s; name a file in a folder with room, then `warpshmem-trace %s`", file,
-                 strerror(-rc), file);
+                 wsh_file_strerror(rc), file);
     else if (w.parts.missing)
         snprintf(
             text, size,

@@ -3,10 +3,10 @@
 #define _GNU_SOURCE
 #include "trace/parts.h"
 
+#include "base/file.h"
 #include "base/version.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void part_open(struct wsh_trace_part *part, const char *file, int pe)
     int fd;
 
     snprintf(path, sizeof path, "%s.pe%d", file, pe);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = wsh_file_read(path);
     if (fd < 0)
         return;
     if (!fstat(fd, &st) && st.st_size >= WSH_TRACE_HEAD) {

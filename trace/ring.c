@@ -4,6 +4,7 @@
 #include "trace/ring.h"
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/version.h"
 
@@ -178,8 +179,8 @@ static void head_fill(struct wsh_trace_head *head, int pe, int n_pes, uint64_t c
  */
 static int part_map(const char *path, size_t len, bool is_first, void **to)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    int err = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)len);
+    int fd = wsh_file_create(path, 0644);
+    int err = fd < 0 ? -fd : posix_fallocate(fd, 0, (off_t)len);
 
     *to = err ? MAP_FAILED : mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     if (!err && *to == MAP_FAILED)
@@ -191,7 +192,7 @@ static int part_map(const char *path, size_t len, bool is_first, void **to)
     if (is_first || !wsh_err_of_folder(err))
         wsh_error("SHMEM_TRACE: no file '%s' of %zu MiB: %s; name one in a folder with room, or lower "
                   "SHMEM_TRACE_EVENTS",
-                  path, len >> 20, wsh_strerror(err));
+                  path, len >> 20, wsh_file_strerror(err));
     if (fd >= 0)
         unlink(path);
     return -err;

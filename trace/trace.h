@@ -60,6 +60,7 @@ _Noreturn void wsh_trace_missing(const char *name);
 
 /* The same of an extension, which has no other name: the next library's; NULL where there is none. */
 void *wsh_trace_extension(const char *name);
+#define WSH_EXTENSION(name) ((__typeof__(&name))wsh_trace_extension(#name))
 
 const char *wsh_trace_name(enum wsh_trace_routine routine);
 

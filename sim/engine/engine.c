@@ -43,6 +43,7 @@ static void segment_post(struct sim_op *op, enum sim_kind kind)
     packet->segment = op->srd.started;
     packet->grouped = op->srd.grouped;
     packet->group = op->srd.group;
+    packet->tallied = op->counts;
     packet->word = op->counts ? op->word : NULL;
     op->left++;
     sim.debt += (sim_time)(sim.set.send * 1000);
@@ -237,7 +238,8 @@ static void counts_take(struct sim_pe *pe, const struct sim_packet *packet)
     struct sim_link *link = sim_link_of(pe, packet->from);
     struct sim_packet *ack;
 
-    sim_count_later(pe, packet->word, sim.set.show);
+    if (packet->word)
+        sim_count_later(pe, packet->word, sim.set.show);
     if (++link->counted - link->acked < (sim.window + 1) / 2)
         return;
     link->acked = link->counted;
@@ -285,8 +287,11 @@ static void segment_end(struct sim_op *op)
         done_sub(op);
     } else {
         wsh_srd_op_ended(&out->ctx->srd, &out->srd, &op->srd);
-        if (op->srd.ended == op->srd.segments)
+        if (op->srd.ended == op->srd.segments) {
             done_sub(op);
+            if (op->in_pieces)
+                sim_link_of(op->source, op->target)->in_pieces = false;
+        }
         out_wait(out);
     }
     op_drop(op);
@@ -317,7 +322,7 @@ static int packet_take(struct sim_pe *pe, struct sim_packet *packet)
     case SIM_TALLIED: return wsh_srd_link_counted(&sim_link_of(pe, packet->from)->srd, packet->applied);
     default: break;
     }
-    if (packet->kind == SIM_WRITE && !packet->back && packet->word) {
+    if (packet->kind == SIM_WRITE && !packet->back && packet->tallied) {
         counts_take(pe, packet);
         return 0;
     }

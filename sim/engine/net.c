@@ -27,13 +27,29 @@ void sim_packet_free(struct sim_packet *packet)
     free(packet);
 }
 
+int sim_nics_of(const struct sim_host *host)
+{
+    return sim.set.nics / host->n;
+}
+
 /* A PE's NICs are the nearest of its host; its peer's is the one of the same place. */
 static int nic_of(const struct sim_pe *pe, unsigned turn)
 {
     const struct sim_host *host = &sim.host[pe->host];
-    int nics = sim.set.nics, local = pe->number - host->first, own = nics / host->n;
+    int nics = sim.set.nics, local = pe->number - host->first, own = sim_nics_of(host);
 
     return pe->host * nics + (own > 1 ? local * own + (int)(turn % (unsigned)own) : local * nics / host->n);
+}
+
+/* What is short takes turns; what is long goes by the PE's NIC that has least to do. */
+static unsigned turn_of(struct sim_pe *pe, size_t len)
+{
+    unsigned turn = pe->next_nic++, own = (unsigned)sim_nics_of(&sim.host[pe->host]), lightest = turn;
+
+    for (unsigned i = 1; i < own && len >= WSH_EFA_STRIPE; i++)
+        if (sim.nic[nic_of(pe, turn + i)].tx_free < sim.nic[nic_of(pe, lightest)].tx_free)
+            lightest = turn + i;
+    return lightest;
 }
 
 static sim_time wire_time(size_t len)
@@ -73,7 +89,7 @@ static void tally(const struct sim_packet *packet)
 
 void sim_net_send(struct sim_packet *packet)
 {
-    unsigned turn = packet->from->next_nic++;
+    unsigned turn = turn_of(packet->from, packet->len);
 
     tally(packet);
     packet->nic_from = nic_of(packet->from, turn);
@@ -141,13 +157,16 @@ static void write_land(struct sim_packet *packet)
         sim_mirror_land(op, at, packet->len);
     else
         memcpy(op->there + at, op->here + at, packet->len);
-    if (packet->word && sim.set.nic_counts) {
+    if (packet->tallied && ++op->landed < op->srd.segments)
+        packet->word = NULL;
+    if (packet->tallied && sim.set.nic_counts) {
         sim_count_later(packet->to, packet->word, 0);
-    } else if (packet->grouped || packet->word) {
+    } else if (packet->grouped || packet->tallied) {
         struct sim_packet *count = sim_packet_new(SIM_WRITE, packet->from, packet->to, 0);
 
         count->grouped = packet->grouped;
         count->group = packet->group;
+        count->tallied = packet->tallied;
         count->word = packet->word;
         count->segment = op->out->ctx->number;
         cq_push(count);

@@ -3,7 +3,6 @@
 #include "sim/sim.h"
 
 #include "base/atomic.h"
-#include "transports/efa/nic/choice.h"
 #include "transports/efa/wire/wire.h"
 
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #define MSG_MAX 8928
 #define MSG_MAX_MANY 640
 #define MANY 64
+#define PART_MAX ((size_t)1 << 30)
 
 static size_t msg_max(void)
 {
@@ -111,13 +111,34 @@ static struct sim_op *op_for(struct wsh_tctx *tctx, const struct wsh_rmem *rmem,
     return op;
 }
 
+static void set_part(struct sim_op *op, size_t part)
+{
+    op->part = part;
+    op->srd.segments = (uint32_t)((op->len + op->part - 1) / op->part);
+}
+
 /* In pieces for all NICs of the PE, where it has several. */
 static void op_cut(struct sim_op *op)
 {
-    struct wsh_efa_choice choice = {.n = (uint32_t)(sim.set.nics / sim.host[op->source->host].n)};
+    struct wsh_efa_choice choice = {.n = (uint32_t)sim_nics_of(&sim.host[op->source->host])};
 
-    op->part = choice.n > 1 ? wsh_efa_choice_part(&choice, op->len, (size_t)1 << 30) : op->len;
-    op->srd.segments = (uint32_t)((op->len + op->part - 1) / op->part);
+    set_part(op, choice.n > 1 ? wsh_efa_choice_part(&choice, op->len, PART_MAX) : op->len);
+}
+
+/*
+ * A counted put, as transports/efa does: where NICs would have nothing to do a piece for each, one put to a peer at a
+ * time, and no more than half of its credits.
+ */
+static void counted_cut(struct sim_op *op)
+{
+    struct wsh_efa_choice *choice = &op->source->choice;
+    struct sim_link *link = sim_link_of(op->source, op->target);
+    uint32_t n = wsh_efa_choice_pieces(choice, choice->n, op->target->number, op->len);
+
+    if (link->in_pieces || n > (link->srd.imms_max + 1) / 2 || sim.set.nic_counts)
+        n = 1;
+    set_part(op, wsh_efa_choice_piece(op->len, n, PART_MAX));
+    op->in_pieces = op->srd.segments > 1;
 }
 
 static int ended(int rc)
@@ -211,25 +232,33 @@ static int tp_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off
     return ended(sim_submit(ctx_of(tctx), op, result ? done : NULL));
 }
 
-/* A counted put as one write. -ENOTSUP: it takes several. */
-static int net_put_tallied(struct sim_ctx *ctx, struct sim_op *op)
+static int counted_start(struct sim_ctx *ctx, struct sim_op *op)
 {
-    if (sim.set.nic_counts) {
-        op->part = op->len;
-        op->srd.segments = 1;
-    } else {
-        op_cut(op);
-    }
-    if (op->srd.segments != 1)
-        return -ENOTSUP;
-    op->counts = true;
-    if (wsh_srd_counter_fast(&ctx->srd, &op->out->srd)) {
+    if (op->srd.segments == 1 && wsh_srd_counter_fast(&ctx->srd, &op->out->srd)) {
         sim_post_fast(op);
         return 0;
     }
     op->srd.kind = WSH_SRD_PUT;
     op->srd.by_counter = true;
     return sim_submit(ctx, op, NULL);
+}
+
+static int net_put_tallied(struct sim_ctx *ctx, struct sim_op *op)
+{
+    struct sim_link *link = sim_link_of(op->source, op->target);
+    int target = op->target->number, rc;
+    size_t len = op->len;
+    bool was = link->in_pieces;
+
+    op->counts = true;
+    counted_cut(op);
+    link->in_pieces |= op->in_pieces;
+    rc = counted_start(ctx, op);
+    if (rc)
+        link->in_pieces = was;
+    else
+        wsh_efa_choice_note(&ctx->pe->choice, target, len);
+    return rc;
 }
 
 static int net_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
@@ -240,12 +269,8 @@ static int net_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, si
 
     op->word = address_of(sig->rmem, sig->off);
     op->amo = (struct wsh_amo){sig->op, 8, sig->value, 0};
-    if (sig->counter && len) {
-        int rc = net_put_tallied(ctx_of(tctx), op);
-
-        if (rc != -ENOTSUP)
-            return rc;
-    }
+    if (sig->counter && len)
+        return net_put_tallied(ctx_of(tctx), op);
     op->srd.kind = WSH_SRD_MSG;
     op->srd.segments = 0;
     if (!small) {

@@ -115,10 +115,15 @@ wsh_copy_fn *__wrap_wsh_coll_copy_for(size_t touched)
 }
 
 /* The rest of wait.h, which nothing here reaches. */
-int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
+int wsh_wait_serve(struct wsh_job *job, int part, struct wsh_wait_help *help, const bool *stop)
 {
-    (void)job, (void)part, (void)stop;
+    (void)job, (void)part, (void)help, (void)stop;
     return 0;
+}
+
+void wsh_wait_help(struct wsh_wait_help *help, int more)
+{
+    (void)help, (void)more;
 }
 
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,

@@ -185,14 +185,25 @@ static int hosts_chosen(const struct moe *moe, const struct sim_pe *pe, int toke
     return n;
 }
 
-/* One put to each far peer, and a row of so many bytes for each other host that a token goes to. */
+/* Of a put of so many bytes: where the PE has more NICs than far peers, one for each NIC. */
+static int least_pieces(const struct sim_pe *pe, int far, uint64_t bytes)
+{
+    const int most = (int)(bytes / WSH_EFA_STRIPE), pieces = sim_nics_of(&sim.host[pe->host]) / far;
+
+    return most < 2 || pieces < 2 ? 1 : pieces < most ? pieces : most;
+}
+
+/* One put to each far peer, by the mean of them; a row of so many bytes for each other host that a token goes to. */
 static void tally_least(const struct moe *moe, struct sim_pe *pe, size_t row)
 {
-    struct sim_tally *given = &pe->given;
+    int far = sim.set.per_host > 1 ? sim.n_hosts - 1 : sim.n_pes - 1;
+    uint64_t bytes = 0;
 
-    given->least_messages += (uint64_t)(sim.set.per_host > 1 ? sim.n_hosts - 1 : sim.n_pes - 1);
     for (int token = 0; token < ref_tokens(&moe->job, pe->number); token++)
-        given->least_bytes += (uint64_t)hosts_chosen(moe, pe, token) * row;
+        bytes += (uint64_t)hosts_chosen(moe, pe, token) * row;
+    pe->given.least_bytes += bytes;
+    if (far)
+        pe->given.least_messages += (uint64_t)(far * least_pieces(pe, far, bytes / (uint64_t)far));
 }
 
 static size_t dispatched_bytes(void)

@@ -196,6 +196,11 @@ static int equal_try(void *arg)
     return __atomic_load_n(counted->word, __ATOMIC_ACQUIRE) == counted->value ? 0 : -EAGAIN;
 }
 
+static int differs_try(void *arg)
+{
+    return equal_try(arg) ? 0 : -EAGAIN;
+}
+
 static int equal_low_try(void *arg)
 {
     const struct counted *counted = arg;
@@ -216,14 +221,13 @@ static void await_stored(const struct wsh_wait_why *why, wsh_wait_try try, struc
     pe->polls = false;
 }
 
-/* Low latency waits for equal words alone. */
+/* Low latency waits for words that are equal, or are another than they were. */
 void shmem_uint64_wait_until(uint64_t *ivar, int cmp, uint64_t value)
 {
     static const struct wsh_wait_why why = {"a flag of expert parallelism", NULL};
     struct counted flag = {ivar, value};
 
-    (void)cmp;
-    await_stored(&why, equal_try, &flag);
+    await_stored(&why, cmp == SHMEM_CMP_NE ? differs_try : equal_try, &flag);
 }
 
 /* No program of the simulator gives signals. */

@@ -53,6 +53,15 @@ const char *sim_program_read(const struct sim_options *set, struct sim_call call
     return NULL;
 }
 
+bool sim_program_keeps_twice(const struct sim_call *calls, int n)
+{
+    int keeping = 0;
+
+    for (int i = 0; i < n; i++)
+        keeping += calls[i].work->begin != NULL;
+    return keeping > 1;
+}
+
 /* A PE enters. Times are those of calls that all have entered: the last one ends what the first one began. */
 static void call_enter(struct sim_call *call, struct sim_pe *pe)
 {

@@ -45,6 +45,8 @@ int sim_work_check_each(struct sim_pe *pe, const struct sim_call *call, uint64_t
 /* The words of set.program to calls; their memory. NULL on success, or the word that there is not. */
 const char *sim_program_read(const struct sim_options *set, struct sim_call calls[SIM_CALLS], int *n,
                              size_t *data_len);
+/* More than one keeps something, where there is room for that of one. */
+bool sim_program_keeps_twice(const struct sim_call *calls, int n);
 void sim_program_names(void);
 
 /* Runs them, `rounds` times in turn, in the world that is open. 0 or -EPROTO (printed). */
