@@ -30,7 +30,8 @@ def read(path: str) -> Optional[Dict[str, Any]]:
         return None
     data = json.loads(text)
     n = data["n_pes"]
-    if data[KEY] != 1 or [pe["pe"] for pe in data["pes"]] != list(range(n)):
+    numbers = [pe["pe"] for pe in data["pes"]]
+    if data[KEY] != 1 or numbers != sorted(set(numbers) & set(range(n))):
         raise ValueError("its PEs are not complete, or it is of a later version")
     return data
 
@@ -39,7 +40,9 @@ def matrices(data: Dict[str, Any]) -> List[Matrix]:
     found = []
     for field, name, to in FIGURES:
         scale = 1e-6 if field.endswith("_ns_for") else 1
-        rows = [[value * scale for value in pe[field]] for pe in data["pes"]]
+        rows = [[0.0] * data["n_pes"] for _ in range(data["n_pes"])]  # of PEs that have failed: zeros
+        for pe in data["pes"]:
+            rows[pe["pe"]] = [value * scale for value in pe[field]]
         found.append(Matrix(name, to, rows))
     return found
 

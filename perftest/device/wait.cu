@@ -2,7 +2,7 @@
 /*
  * What signal_wait_until costs in a kernel beside poll loops as programs write them: 1, 32 and 1,024 threads of a
  * block, each on its own word or all on one. The writes are those of another SM, as relaxed and as far as the L2 as
- * those of a NIC. One PE: it needs no launcher.
+ * those of a NIC, and come at times that polls are not in step with. One PE: it needs no launcher.
  */
 #include "perftest/device/wait_kernels.cuh"
 
@@ -42,20 +42,18 @@ static wait_kernel *wait_of(wait_kernel *const kernels[WAIT_WORDS][WAIT_HOWS], c
     return kernels[row->kind / WAIT_HOWS % WAIT_WORDS][row->kind % WAIT_HOWS];
 }
 
-/* us of n rounds. */
+/* us of n rounds, without what lies between them. */
 static double wait_rounds(struct wait *w, const struct dev_row *row, long n)
 {
-    float ms = 0;
+    unsigned long long cycles = 0;
 
     w->args.n = n;
-    dev_cuda(cudaEventRecord(w->begin, w->waiting), "cudaEventRecord");
     wait_of(wait_wakes, row)<<<2, std::max(row->threads, 32), 0, w->waiting>>>(w->args);
     dev_cuda(cudaGetLastError(), wait_kinds[row->kind].name);
-    dev_cuda(cudaEventRecord(w->end, w->waiting), "cudaEventRecord");
-    dev_cuda(cudaEventSynchronize(w->end), wait_kinds[row->kind].name);
-    dev_cuda(cudaEventElapsedTime(&ms, w->begin, w->end), "cudaEventElapsedTime");
+    dev_cuda(cudaStreamSynchronize(w->waiting), wait_kinds[row->kind].name);
+    dev_cuda(cudaMemcpy(&cycles, w->args.cycles, sizeof cycles, cudaMemcpyDeviceToHost), "copy from the GPU");
     w->args.first += (uint64_t)n;
-    return ms * 1e3;
+    return (double)cycles * 1e3 / w->khz;
 }
 
 /* Starts threads that wait until wait_release, and returns when they do. */
@@ -172,6 +170,7 @@ static void wait_open(struct wait *w)
     dev_cuda(cudaEventCreate(&w->begin), "cudaEventCreate");
     dev_cuda(cudaEventCreate(&w->end), "cudaEventCreate");
     dev_cuda(cudaMalloc(&w->args.acks, sizeof *w->args.acks), "cudaMalloc");
+    dev_cuda(cudaMalloc(&w->args.cycles, sizeof *w->args.cycles), "cudaMalloc");
     dev_cuda(cudaMalloc(&w->to, WAIT_COPY), "cudaMalloc");
     dev_cuda(cudaMalloc(&w->work, w->sms * sizeof *w->work), "cudaMalloc");
     dev_cuda(cudaMalloc(&w->sink, sizeof *w->sink), "cudaMalloc");
@@ -184,7 +183,7 @@ static void wait_open(struct wait *w)
 
 static void wait_close(struct wait *w)
 {
-    void *device[] = {w->args.acks, w->to, w->work, w->sink},
+    void *device[] = {w->args.acks, w->args.cycles, w->to, w->work, w->sink},
          *host[] = {w->from, w->value, w->seen, w->args.sm};
 
     for (void *memory : device)

@@ -10,11 +10,13 @@ extern "C" {
 }
 
 enum { WAIT_WORKERS = 256, WAIT_CHAINS = 8, WAIT_STEPS = 20000, WAIT_THREADS_MAX = 1024 };
+enum { WAIT_REST = 4096, WAIT_DELAYS = 2048 }; /* cycles: until all poll again; several polls */
 
 struct wait_args {
     uint64_t *words; /* symmetric: one of each thread */
     unsigned *acks;  /* warps that have returned */
     unsigned *sm;    /* of the waiting block, plus one: in pinned memory */
+    unsigned long long *cycles; /* of all rounds, from the writes to the last return */
     uint64_t first;  /* rounds before this launch */
     long n;
     int waiters;
@@ -60,24 +62,48 @@ static __device__ void wait_acknowledge(const struct wait_args &a)
         atomicAdd(a.acks, 1u);
 }
 
-/* The NIC: writes all words of a round, 32 at a time, once all warps have returned from the one before it. */
-template <bool ONE> static __device__ void wait_write(const struct wait_args &a, uint64_t number)
+/*
+ * Until a time of the round's own, which no poll knows, when all wait again: a writer that answers at once falls into
+ * step with the polls, and then the same loop takes a seventh more or less as its code lies in memory.
+ */
+static __device__ void wait_delay(uint64_t number)
+{
+    uint64_t mixed = (number + 1) * 0x9e3779b97f4a7c15u;
+    long long began = clock64();
+
+    mixed = (mixed ^ mixed >> 32) * 0xbf58476d1ce4e5b9u;
+    while (clock64() - began < WAIT_REST + (long long)(mixed >> 40) % WAIT_DELAYS)
+        continue;
+    __syncwarp();
+}
+
+/*
+ * The NIC: writes all words of a round, 32 at a time, once all warps have returned from the one before it. The cycles
+ * until all have returned from this one.
+ */
+template <bool ONE> static __device__ long long wait_write(const struct wait_args &a, uint64_t number)
 {
     unsigned warps = (unsigned)(a.waiters + 31) / 32, lane = threadIdx.x;
     int words = ONE ? 1 : a.waiters;
+    long long began;
 
+    wait_delay(number);
+    began = clock64();
     for (int i = (int)lane; i < words && lane < 32; i += 32)
         asm volatile("st.relaxed.sys.u64 [%0], %1;" : : "l"(a.words + i), "l"(number) : "memory");
     if (lane == 0)
         while (*(volatile unsigned *)a.acks != (unsigned)(number * warps))
             continue;
     __syncwarp();
+    return clock64() - began;
 }
 
 /* Block 0 waits, block 1 writes: an iteration is a round, from the writes until all have returned and said so. */
 template <int HOW, bool ONE>
 static __global__ void __launch_bounds__(WAIT_THREADS_MAX) wait_wake(struct wait_args a)
 {
+    unsigned long long cycles = 0;
+
 #pragma unroll 1
     for (uint64_t number = a.first + 1; number <= a.first + (uint64_t)a.n; number++) {
         if (blockIdx.x == 0) {
@@ -85,9 +111,11 @@ static __global__ void __launch_bounds__(WAIT_THREADS_MAX) wait_wake(struct wait
                 wait_by<HOW>(wait_word<ONE>(a), number);
             wait_acknowledge(a);
         } else if (threadIdx.x < 32) {
-            wait_write<ONE>(a, number);
+            cycles += (unsigned long long)wait_write<ONE>(a, number);
         }
     }
+    if (blockIdx.x == 1 && threadIdx.x == 0)
+        *a.cycles = cycles;
 }
 
 /* Waits once, for what the host writes in the end, and says on which SM. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Expert parallelism in host memory: options, rows, published figures apart from measured ones; a reduced shape of every
 # row, in one host and between emulated ones, with right rows and as few of them on the network as the route allows.
-# timeout: 200
+# timeout: 400
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 need_oshrun
@@ -76,6 +76,68 @@ fit = all(r[\"right\"] and r[\"network_rows\"] == r[\"network_rows_least\"] > 0 
           1 <= r[\"puts_a_peer\"] <= 4 and r[\"limit_us\"] is None for r in report[\"rows\"])
 sys.exit(not (len(report[\"rows\"]) == 8 and fit and report[\"hosts\"].startswith(\"emulated\")))' '$tap_dir/json' $route"
 done
+# What a PE gives to NICs, of 16 PEs on 2 hosts, 8 a host. counted OVERHEAD: each row's messages and doorbells are at most
+# that times the least, puts and rows are the least; puts by arithmetic, and rows by the chance that a token of uniform
+# routing chooses the other host, within five deviations of the 16 x 8 tokens.
+counted()
+{
+    awk '/^decode/ { print $1, $2, $3, $4, $5, $6, $7, $8 }' "$out" >"$tap_dir/counted"
+    python3 - "$1" "$tap_dir/counted" <<'END'
+import math, sys
+
+most, rows = float(sys.argv[1]), [line.split() for line in open(sys.argv[2], encoding="utf-8")]
+pes, near, tokens, experts, topk = 16, 8, 8, 256, 8
+chance = 1 - math.comb(experts - experts * near // pes, topk) / math.comb(experts, topk)
+for name, *figures in rows:
+    puts, least, messages, doorbells, fewest_messages, sent, fewest = map(float, figures)
+    calls = 2 if name.endswith(".both") else 1
+    off = abs(sent / calls - tokens * chance) / math.sqrt(tokens * chance * (1 - chance) / pes)
+    right = puts == least == calls * (pes // near - 1) and sent == fewest and off <= 5
+    if not right or messages > most * fewest_messages or doorbells > messages or fewest_messages != least:
+        sys.exit(f"{name}: {figures}, {off:.1f} deviations off")
+sys.exit(len(rows) != 3)
+END
+}
+count='--count --check --tokens 8 --hidden 256 --experts 256 -m decode.fp8.*'
+# shellcheck disable=SC2086
+run_job 100 "$oshrun" -n 16 --nodes-emulated 2 "$program" $count
+tap_check "--count, 16 PEs: puts and rows are the least, which arithmetic finds too" sh -c "[ $status = 0 ]"
+counted 10
+tap_check "… row by row" test $? = 0
+if [ -e "${WSH_LIBFABRIC:-}/lib/libfabric.so.1" ] && [ -e "$top_builddir/emulator/.libs/libefa-emulator.so" ]; then
+    for faults in '' 'reorder 300us; drop 5% late 2ms'; do
+        # shellcheck disable=SC2086
+        run_job 100 env "EFA_EMULATOR_FAULTS=$faults" EFA_EMULATOR_QUIET=1 SHMEM_LIBFABRIC_PROVIDER=efa SHMEM_NICS_PER_PE=1 \
+            "LD_LIBRARY_PATH=$WSH_LIBFABRIC/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+            "$oshrun" --emulate-efa=p5en -n 16 --nodes-emulated 2 "$program" $count
+        counted 1.2 && [ "$status" = 0 ]
+        tap_check "where NICs count, ${faults:-no faults}: messages and doorbells at most 1.2 times the least, right" test $? = 0
+        tap_comment "$out"
+    done
+else
+    tap_skip "messages and doorbells where NICs count" \
+        "no libfabric of 2026-08 (emulator/tests/libfabric makes one, WSH_LIBFABRIC names it), or no emulator"
+fi
+# Where CPUs count. few PES HOSTS NICS MESSAGES [WORD=VALUE…]: so many messages a call are the least of puts of 0.5 and 1 MiB.
+few()
+{
+    pes=$1 hosts=$2 nics=$3 fewest=$4
+    shift 4
+    run_job 100 env "$@" EFA_EMULATOR_QUIET=1 SHMEM_LIBFABRIC_PROVIDER=efa "SHMEM_NICS_PER_PE=$nics" SHMEM_SYMMETRIC_SIZE=256M \
+        "$oshrun" --emulate-efa=p5en -n "$pes" --nodes-emulated "$hosts" "$program" --count --nics "$nics" --check \
+        --tokens 128 --hidden 4096 --experts 64 -m 'decode.fp8.*.dispatch,decode.fp8.*.combine'
+    tap_check "$pes PEs on $hosts hosts, $nics NICs a PE${1:+, $1}: $fewest messages and doorbells a call, $((hosts - 1)) puts" \
+        sh -c "[ $status = 0 ] && [ \$(awk '/^decode/ && \$2 == \$3 && \$3 == $((hosts - 1)) && \$6 == $fewest &&
+            \$4 <= 1.2 * \$6 && \$5 <= \$4 && \$7 == \$8' '$out' | wc -l) = 2 ]"
+    tap_comment "$out"
+}
+if [ -e "$top_builddir/emulator/.libs/libefa-emulator.so" ]; then
+    few 2 2 2 2
+    few 2 2 4 4 'EFA_EMULATOR_FAULTS=reorder 300us; drop 5% late 2ms'
+    few 4 4 2 3 'EFA_EMULATOR_FAULTS=reorder 300us; drop 5% late 2ms'
+else
+    tap_skip "messages and doorbells of several NICs" "the emulator is not built (libibverbs-dev)"
+fi
 # shellcheck disable=SC2086
 run_job 60 "$oshrun" -n 2 "$program" $small --check --in-place --routing hot -k 2 -m 'both'
 tap_check "one hot expert, combined rows in the library's buffer" sh -c "[ $status = 0 ] && ! grep -q WRONG '$out'"

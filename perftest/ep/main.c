@@ -168,8 +168,11 @@ static int run_all(struct moe_run *run)
 
     if (n == 0) {
         if (run->me == 0)
-            perf_complain("no row fits -m '%s' and experts that %d PEs divide; --list prints the rows",
-                          run->options->perf.rows ? run->options->perf.rows : "*", run->npes);
+            perf_complain(
+                "no row fits -m '%s' and experts that %d PEs divide: rows are of %ld and other numbers "
+                "of experts that --experts gives; --list prints them",
+                run->options->perf.rows ? run->options->perf.rows : "*", run->npes,
+                run->options->experts.value[0]);
         return PERF_USAGE;
     }
     if (run->backend->open() || moe_begin(run))

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define PIECE (128 << 10) /* the least bytes of a piece of a put, which several NICs share */
+
 enum { ALONE = 9, GLANCE = 10 };
 enum { CAME = 1, SENT, ENDED = MOE_MARKS - 1 }; /* marks of an iteration after its first */
 
@@ -26,9 +28,9 @@ static void done(int failed)
         shmem_global_exit(PERF_FAILED);
 }
 
-static void calls(struct moe_run *run, enum moe_what what)
+static void calls(struct moe_run *run, enum moe_what what, long n)
 {
-    for (long i = 0; i < run->options->perf.batch; i++) {
+    for (long i = 0; i < n; i++) {
         if (what != MOE_COMBINE)
             done(moe_dispatch(run, SHMEMX_EP_BOTH));
         if (what != MOE_DISPATCH)
@@ -39,7 +41,7 @@ static void calls(struct moe_run *run, enum moe_what what)
 static void capture(struct moe_run *run, enum moe_what what)
 {
     run->backend->capture();
-    calls(run, what);
+    calls(run, what, run->options->perf.batch);
     run->backend->captured();
 }
 
@@ -64,7 +66,7 @@ static void iterate(struct moe_run *run, enum moe_what what, int first)
     if (run->options->graph)
         run->backend->replay();
     else
-        calls(run, what);
+        calls(run, what, run->options->perf.batch);
     run->backend->mark(first + ENDED);
 }
 
@@ -176,29 +178,77 @@ static long compute_calibrate(struct moe_run *run, double *us)
     return rounds;
 }
 
+/* Calls that are counted: acknowledgements of counted puts come once in several. */
+#define COUNTED 16
+
+/* What one of these calls gives, the mean of all PEs. */
+static double mean(struct moe_run *run, uint64_t before, uint64_t after)
+{
+    return moe_sum(run, (double)(after - before)) / run->npes / COUNTED;
+}
+
+int moe_far_peers(const struct moe_run *run)
+{
+    return run->route == REF_ONE_COPY ? run->npes / run->near - 1 : run->npes - run->near;
+}
+
+bool moe_puts_weights(const struct moe_run *run, enum moe_what what)
+{
+    return run->options->weights == MOE_LATE && what != MOE_DISPATCH;
+}
+
+/* Of a put of so many bytes, by a PE that has so many NICs for each far peer. */
+static long least_pieces(double bytes, long nics)
+{
+    long most = (long)bytes / PIECE, pieces = nics < most ? nics : most;
+
+    return pieces > 1 ? pieces : 1;
+}
+
+/* One a put, of which pieces are worth a message only where NICs would have nothing to do; by the mean of peers. */
+static long least_messages(struct moe_run *run, enum moe_what what)
+{
+    long peers = moe_far_peers(run), sum = moe_puts_weights(run, what);
+    double rows = moe_sum(run, run->load.network) / run->npes;
+
+    if (peers <= 0)
+        return 0;
+    rows /= (double)peers;
+    if (what != MOE_COMBINE)
+        sum += least_pieces(rows * (double)run->row_bytes, run->options->nics / peers);
+    if (what != MOE_DISPATCH)
+        sum += least_pieces(rows * (double)run->job.hidden * 2, run->options->nics / peers);
+    return sum * peers;
+}
+
 /* What one call gives to peers and to the network: means of PEs. */
 static void count(struct moe_run *run, struct moe_row *row)
 {
     shmemx_ep_statistics_t before, after;
     shmemx_stats_t first, last;
-    int peers = run->route == REF_ONE_COPY ? run->npes / run->near - 1 : run->npes - run->near;
+    double posts;
+    int peers = moe_far_peers(run);
 
     shmem_barrier_all();
     shmemx_ep_statistics(run->ep, &before);
     shmemx_stats(&first, sizeof first);
-    if (row->what != MOE_COMBINE)
-        done(moe_dispatch(run, SHMEMX_EP_BOTH));
-    if (row->what != MOE_DISPATCH)
-        done(moe_combine(run, SHMEMX_EP_BOTH));
+    calls(run, row->what, COUNTED);
     run->backend->finish();
+    if (run->backend->device)
+        shmem_quiet(); /* what kernels posted counts once it is complete */
     shmemx_stats(&last, sizeof last);
     shmemx_ep_statistics(run->ep, &after);
-    row->network = moe_sum(run, (double)(after.network_rows - before.network_rows)) / run->npes;
-    row->near = moe_sum(run, (double)(after.near_rows - before.near_rows)) / run->npes;
-    row->puts = moe_sum(run, (double)(after.network_puts - before.network_puts)) / run->npes;
+    row->network = mean(run, before.network_rows, after.network_rows);
+    row->near = mean(run, before.near_rows, after.near_rows);
+    row->puts = mean(run, before.network_puts, after.network_puts);
     row->puts = peers > 0 ? row->puts / peers : 0;
-    row->operations = moe_sum(run, (double)(last.network_operations - first.network_operations)) / run->npes;
-    row->network_bytes = moe_sum(run, (double)(last.network_bytes - first.network_bytes)) / run->npes;
+    row->operations = mean(run, first.network_operations, last.network_operations);
+    row->network_bytes = mean(run, first.network_bytes, last.network_bytes);
+    /* What kernels post has a doorbell each at most. */
+    posts = mean(run, first.gda_operations, last.gda_operations);
+    row->messages = row->operations + posts;
+    row->doorbells = mean(run, first.network_doorbells, last.network_doorbells) + posts;
+    row->least_messages = least_messages(run, row->what);
 }
 
 /* What follows from the routing; and what the links allow. */

@@ -33,6 +33,7 @@ struct moe_options {
     long late;                   /* us that the last PE comes later in each iteration */
     long weights;                /* of decode: MOE_KNOWN in dispatch, or MOE_LATE with combine */
     long pes;                    /* of --list and --memory */
+    long nics;                   /* of a PE, for the least of --count */
     bool best, check, count, in_place, coded, exact, graph, list, masks, memory, published;
 };
 
@@ -135,6 +136,8 @@ struct moe_row {
     double rows, near, network,
         least; /* rows: received; sent to near PEs; sent over the network; the fewest possible */
     double puts, operations, network_bytes; /* puts: to each far peer */
+    double messages, doorbells;             /* --count: given to NICs by the CPU and by kernels */
+    long least_messages;                    /* of these */
     double compute_us, loss;                /* overlap: of the kernel alone; in % */
     double half_us[MOE_HALVES];
 };
@@ -167,6 +170,9 @@ int moe_open(struct moe_run *run);
 void moe_close(struct moe_run *run);
 /* Sum and largest of all PEs' figure, on all PEs. */
 double moe_sum(struct moe_run *run, double figure);
+/* PEs of other hosts that a PE puts rows to, and whether it puts weights too. */
+int moe_far_peers(const struct moe_run *run);
+bool moe_puts_weights(const struct moe_run *run, enum moe_what what);
 double moe_max(struct moe_run *run, double figure);
 /* Of the rows that this PE sends, as they are given. */
 size_t moe_x_bytes(const struct moe_run *run);

@@ -56,6 +56,8 @@ static const struct perf_option own[] = {
      .help = "time of the kernel between halves"},
     {0, "count", NULL, PERF_FLAG, AT(count),
      .help = "in place of times: what a call gives to the network, beside the least"},
+    {0, "nics", "N", PERF_COUNT, AT(nics), .least = 1, .most = 8,
+     .help = "of a PE: the least of --count is then of puts that NICs share (1)"},
     {0, "check", NULL, PERF_FLAG, AT(check), .help = "compare every row with the reference first"},
     {0, "published", NULL, PERF_FLAG, AT(published),
      .help = "after the rows, or their list: figures that others published of other machines"},
@@ -93,7 +95,8 @@ int moe_options_parse(struct moe_options *o, const struct moe_backend *backend, 
     char error[PERF_ERROR_TEXT];
 
     perf_name_set(backend->name);
-    *o = (struct moe_options){.hidden = 7168, .topk = 8, .compute = 1000, .experts = {2, {256, 288}}};
+    *o = (struct moe_options){
+        .hidden = 7168, .topk = 8, .compute = 1000, .nics = 1, .experts = {2, {256, 288}}};
     if (perf_options_parse(&o->perf, &defaults, argc, argv, error)) {
         perf_complain("%s", error);
         return PERF_USAGE;

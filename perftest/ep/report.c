@@ -106,25 +106,28 @@ static void head(FILE *to, const struct moe_run *run, const char *hosts)
 
 void moe_count_head(FILE *to)
 {
-    fprintf(to,
-            "# of a PE, mean: puts to other hosts and the least, one a call and far peer, one more with late "
-            "weights; messages that its\n# CPU gives to the network for them; rows and KiB of rows, and the "
-            "least of the routing\n");
-    fprintf(to, "# %-30s %8s %8s %8s %9s %9s %10s %10s\n", "row", "puts", "least", "messages", "rows",
-            "least", "KiB", "least");
+    fprintf(
+        to,
+        "# of a PE, mean: puts to other hosts and the least, one a call and far peer, one more with late "
+        "weights; messages and\n# doorbells that its CPU and its kernels give to the network for them, and "
+        "the least: one a put or, where a PE has more NICs\n# (--nics) than far peers, a piece of 128 KiB "
+        "or more for each NIC, as many of each put; rows, and KiB with their heads, and\n# the least of the "
+        "routing: of rows alone\n");
+    fprintf(to, "# %-30s %8s %8s %8s %9s %8s %9s %9s %10s %10s\n", "row", "puts", "least", "messages",
+            "doorbells", "least", "rows", "least", "KiB", "least");
 }
 
 void moe_count_print(FILE *to, const struct moe_row *row)
 {
     const struct moe_run *run = row->run;
-    int peers = run->route == REF_ONE_COPY ? run->npes / run->near - 1 : run->npes - run->near;
     int calls = (row->what != MOE_COMBINE) + (row->what != MOE_DISPATCH);
-    bool late = run->options->weights == MOE_LATE && row->what != MOE_DISPATCH;
+    int peers = moe_far_peers(run);
     char id[96];
 
-    fprintf(to, "%-32s %8.1f %8d %8.1f %9.1f %9.1f %10.1f %10.1f\n", moe_id(id, run->now, row->what),
-            row->puts * peers, peers * (calls + late), row->operations, row->network, row->least,
-            row->network_bytes / 1024, row->bytes / 1024);
+    fprintf(to, "%-32s %8.1f %8d %8.1f %9.1f %8ld %9.1f %9.1f %10.1f %10.1f\n",
+            moe_id(id, run->now, row->what), row->puts * peers,
+            peers * (calls + moe_puts_weights(run, row->what)), row->messages, row->doorbells,
+            row->least_messages, row->network, row->least, row->network_bytes / 1024, row->bytes / 1024);
     fflush(to);
 }
 

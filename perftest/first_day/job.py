@@ -2,6 +2,7 @@
 """Runs the jobs of efa-first-day between hosts, and writes all that they print to its report."""
 
 import collections
+import datetime
 import json
 import os
 import shlex
@@ -9,9 +10,10 @@ import shutil
 import signal
 import subprocess
 
-from first_day.instances import instance_name
+from first_day.instances import INSTANCES, instance_name
 
 Output = collections.namedtuple("Output", "status text rows")
+ALONE = "two emulated hosts of one machine"
 EMULATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "emulator", "efa-emulate")
 
 
@@ -42,12 +44,14 @@ class Report:
 class Job:
     """What the steps know of the machine and of the options."""
 
-    def __init__(self, args, report):
-        self.args, self.report = args, report
+    def __init__(self, args, report, names):
+        self.args, self.report, self.names = args, report, names
+        self.date = datetime.date.today().isoformat()
         self.build = os.path.abspath(args.build)
         self.emulated = bool(args.emulate)
-        self.gbps = 0  # of a NIC, once the step `machine` has found the instance
-        self.machine = instance_name()
+        self.machine = args.earlier["machine"] if args.earlier else instance_name()
+        self.gbps = INSTANCES.get(instance_name(), 0)  # of a NIC; 0: not known
+        self.state = "running"  # as the page says it
         self.step, self.by = "", "host"  # that runs now; who starts its operations
 
     @property

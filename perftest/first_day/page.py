@@ -5,6 +5,7 @@ import html
 import json
 import math
 
+from first_day.job import ALONE
 from plot_read import point
 
 COLORS = "#1b6ca8 #c8553d #2f8f5b #8a5bb5 #b8860b #0f8b8d #a83279 #5a5a5a".split()
@@ -22,23 +23,25 @@ def about(job):
     emulated = args.emulate or None
     return {
         "report": "efa-first-day",
+        "state": job.state,
         "emulated": emulated,
         "note": f"EMULATED device, profile {emulated}: no figure is one of a NIC, PCIe or EFA" if emulated else "",
         "machine": job.machine,
-        "hosts": args.hosts or "two emulated hosts of one machine",
+        "hosts": args.hosts or ALONE,
         "pes_a_host": args.pes,
         "libfabric": first.get("libfabric", ""),
         "warpshmem_version": first.get("warpshmem_version", ""),
-        "date": first.get("date", ""),
+        "date": first.get("date", job.date),
+        "not_run": [name for name in job.names if name not in {step["step"] for step in job.report.steps}],
     }
 
 
 def series_of(runs):
-    """{(step, unit): {label: [(bytes, median, high)]}}; rows of bandwidth tests in GB/s."""
+    """{(step, unit): {label: [(bytes, median, high)]}}; rows of bandwidth tests in GB/s. Wrong data have no time."""
     steps = {}
     for run in runs:
         for row in run["rows"]:
-            if row.get("p50") is None or row.get("bytes") is None:
+            if row.get("p50") is None or row.get("bytes") is None or not row.get("right", True):
                 continue
             rate = row.get("gb_per_s")
             unit = "GB/s" if rate else "us"
@@ -140,23 +143,44 @@ def table(heads, rows):
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
+def steps_table(data):
+    """With what to look at where a step saw something else; steps that have not run are named."""
+    rows = []
+    for s in data["steps"]:
+        look = f"; look at {s['look_at']}" if "look_at" in s else ""
+        rows.append((s["step"], s["expected"], s["verdict"], s["seen"] + look, s.get("seconds", "")))
+    rows += [(name, "", "not run", "", "") for name in data["not_run"]]
+    return table(["step", "expected", "verdict", "seen", "seconds"], rows)
+
+
+def wrong_rows(runs):
+    return [(run["step"], run["by"], f"{row['op']} {row.get('bytes', '')} B") for run in runs for row in run["rows"]
+            if not row.get("right", True)]
+
+
 def page(data):
     emulated = data["emulated"]
     parts = [f"<!DOCTYPE html><meta charset='utf-8'><title>SHMEM over EFA: first figures</title><style>{STYLE}</style>",
              "<h1>SHMEM over EFA: first figures</h1>"]
     if emulated:
         parts.append(f"<p class='emulated'>{html.escape(data['note'])}</p>")
+    parts.append(f"<p><b>{html.escape(data['state'])}</b></p>")
     known = {"machine": "machine", "hosts": "hosts", "pes_a_host": "PEs a host", "libfabric": "libfabric",
              "warpshmem_version": "warpshmem", "date": "date"}
     parts.append(table(["what", "value"], [(title, data[name]) for name, title in known.items()]))
     parts.append("<h2>Steps</h2>")
-    parts.append(table(["step", "expected", "verdict", "seen"],
-                       [(s["step"], s["expected"], s["verdict"], s["seen"]) for s in data["steps"]]))
+    parts.append(steps_table(data))
+    wrong = wrong_rows(data["runs"])
+    if wrong:
+        parts.append("<h2>Wrong data</h2>" + table(["step", "by", "row"], wrong))
     for (step, unit), series in series_of(data["runs"]).items():
-        title = f"{step}, {unit}" + (" (emulated)" if emulated else "")
+        pes = sorted({str(run["npes"]) for run in data["runs"] if run["step"] == step and run.get("npes")})
+        title = f"{step}, {unit}, {' and '.join(pes) or '?'} PEs" + (" (emulated)" if emulated else "")
         parts.append(f"<h2>{html.escape(title)}</h2>" + plot(title, series, unit, emulated))
-        rows = [(label, size(x), figure(median), figure(high)) for label, line in series.items() for x, median, high in line]
-        parts.append("<details><summary>Figures</summary>" + table(["what", "bytes", unit, "p99"], rows) + "</details>")
+        rows = [(label, size(x), figure(median), figure(high) if unit == "us" else "")
+                for label, line in series.items() for x, median, high in line]
+        heads = ["what", "bytes", "us, median" if unit == "us" else unit, "p99" if unit == "us" else ""]
+        parts.append("<details><summary>Figures</summary>" + table(heads, rows) + "</details>")
     parts.append("<h2>Commands</h2>" + table(["step", "by", "command"],
                                              [(r["step"], r["by"], r.get("command", "")) for r in data["runs"]]))
     return "\n".join(parts) + "\n"

@@ -34,7 +34,9 @@ mkdir -p "$stub/test/mp"
 cat >"$stub/oshrun" <<'END'
 #!/bin/sh
 case $*:${STUB_STAYS:-} in *alltoall*:1) exec sleep 100 ;; esac
-echo '{"program": "stub", "library": "", "npes": 2, "rows": [{"op": "row", "bytes": 8, "p50": 1.5, "p99": 2.5, "right": true}]}'
+right=true
+case $*:${STUB_WRONG:-} in *jacobi*:1) right=false ;; esac
+echo '{"program": "stub", "library": "", "npes": 2, "rows": [{"op": "row", "bytes": 8, "p50": 1.5, "p99": 2.5, "right": '$right'}]}'
 END
 chmod +x "$stub/oshrun"
 refused --emulate p5 "$stub" "$report"
@@ -45,20 +47,46 @@ steps_of()
 data = json.load(open(sys.argv[1]))
 print(" ".join(step["step"] for step in data["steps"]), len({run["step"] for run in data["runs"]}))' "$report.json"
 }
-STUB_STAYS=1 "$script" --emulate p5 --from put "$stub" "$report" >"$tap_dir/stays" 2>&1 &
-pid=$!
-for _ in $(seq 100); do
-    grep -qs '^== alltoall' "$report" && break
-    sleep 0.1
+# stopped SIGNAL: in alltoall, as by kill or by Ctrl-C; sets $status
+stopped()
+{
+    rm -f "$report"*
+    STUB_STAYS=1 env --default-signal=INT "$script" --emulate p5 --from put "$stub" "$report" >"$tap_dir/stays" 2>&1 &
+    pid=$!
+    for _ in $(seq 100); do
+        grep -qs '^== alltoall' "$report" && break
+        sleep 0.1
+    done
+    kill "-$1" "$pid"
+    wait "$pid"
+    status=$?
+}
+stopped KILL
+tap_check "killed: figures of the steps before, in JSON and page" \
+    sh -c "[ '$(steps_of)' = 'put 1' ] && grep -q '\"state\": \"unfinished: step put was' '$report.json' && grep -q '<svg ' '$report.html'"
+for signal in INT:130 TERM:143; do
+    stopped "${signal%:*}"
+    tap_check "interrupted by ${signal%:*}: status, line, figures of the steps before, the others named" \
+        sh -c "[ $status:'$(steps_of)' = '${signal#*:}:put 1' ] && grep -q '<b>interrupted in step alltoall</b>' '$report.html' &&
+            grep -q '<td>jacobi</td><td></td><td>not run</td>' '$report.html' &&
+            grep -q '^interrupted in step alltoall: go on by --from alltoall' '$tap_dir/stays'"
 done
-kill -TERM "$pid"
-wait "$pid"
-status=$?
-tap_check "interrupted: status, line, figures of the steps before" \
-    sh -c "[ $status:'$(steps_of)' = '143:put 1' ] && grep -q '^interrupted in step alltoall: go on by --from alltoall' '$tap_dir/stays'"
+refused --emulate p5 --pes 4 --from alltoall "$stub" "$report"
 run_job 10 "$script" --emulate p5 --from alltoall "$stub" "$report"
 tap_check "--from goes on: figures of all steps in one JSON, both parts in one report" \
-    sh -c "[ $status:'$(steps_of)' = '0:put alltoall jacobi experts 4' ] && [ \$(grep -c '^begun ' '$report') = 2 ]"
+    sh -c "[ $status:'$(steps_of)' = '0:put alltoall jacobi experts 4' ] && [ \$(grep -c '^begun ' '$report') = 2 ] &&
+        grep -q '^goes on with ' '$out' && grep -q '<b>every step as .*; not run: machine, .*, gda</b>' '$report.html' &&
+        grep -q '<h2>experts, us, 2 PEs (emulated)</h2>' '$report.html'"
+STUB_WRONG=1 run_job 10 "$script" --emulate p5 --from alltoall "$stub" "$report"
+tap_check "wrong data: the page has the row, the cure and no time of it" \
+    sh -c "[ $status = 1 ] && grep -q '<h2>Wrong data</h2>.*<td>jacobi</td><td>host</td><td>row 8 B</td>' '$report.html' &&
+        grep -q 'wrong data in row; look at the variant that is wrong' '$report.html' && ! grep -q '<h2>jacobi, us' '$report.html'"
+cp "$report.json" "$tap_dir/kept"
+touch "$report.1"
+run_job 10 "$script" --emulate p5 "$stub" "$report"
+tap_check "without --from: begins anew, and keeps what was there" \
+    sh -c "cmp '$tap_dir/kept' '$report.2.json' && grep -q '^begins anew; the report that was there is now .*/report.2$' '$out'"
+run_job 10 "$script" --emulate p5 --from put "$stub" "$report"
 refused --emulate p5en --from alltoall "$stub" "$report"
 echo '{}' >"$report.json"
 refused --emulate p5 --from alltoall "$stub" "$report"
@@ -86,6 +114,7 @@ import json, re, sys, xml.dom.minidom
 data, page = json.load(open(sys.argv[1] + ".json")), open(sys.argv[1] + ".html").read()
 assert data["emulated"] == sys.argv[2] and "EMULATED" in data["note"] and all(s["verdict"] != "surprise" for s in data["steps"])
 assert all(run["emulated"] == sys.argv[2] and run["rows"] for run in data["runs"])
+assert all(len({run["by"] for run in data["runs"] if run["step"] == "rails"}) == 3 for step in data["steps"] if step["step"] == "rails")
 plots = {re.match("[a-z]*", title)[0]: plot for title, plot in re.findall("<svg [^>]*aria-label=\"([^\"]*)(\".*?</svg>)", page)}
 assert {"put", "alltoall", "jacobi", "experts"} <= set(plots), plots.keys()
 for plot in re.findall("<svg .*?</svg>", page):

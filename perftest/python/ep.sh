@@ -17,7 +17,7 @@ small='--tokens 2,4 --prefill 8 --hidden 256 --experts 8 --topk 2 -n 4'
 run_job 20 "$python" "$program" --help
 tap_check "--help names the rows" sh -c "[ $status = 0 ] && grep -q '{dispatch,combine,both,chain}' '$out'"
 run_job 20 "$python" "$program" --list
-tap_check "--list prints each row once" sh -c "[ \$(sort -u '$out' | wc -l) = 130 ] && [ \$(wc -l <'$out') = 130 ] &&
+tap_check "--list prints each row once" sh -c "[ \$(sort -u '$out' | wc -l) = 133 ] && [ \$(wc -l <'$out') = 133 ] &&
     grep -qx decode.fp8.256.128.both.hook '$out' && grep -qx prefill.bf16.256.4096.first.event '$out'"
 run_job 20 "$python" "$program" --list --tokens 8 -m 'hook,prefill.fp8.*.graph' --mode prefill
 tap_check "-m and --mode choose" sh -c "[ \"\$(cat '$out')\" = prefill.fp8.256.4096.dispatch.graph ]"
@@ -57,7 +57,7 @@ run_job 60 "$python" "$program" $small -m '*.bf16.*.2.both.call' -n 100000000 --
 tap_check "no end: exit status 1, with a line" sh -c "[ $status = 1 ] && grep -q '^ep: no end within 0.03 minutes' '$err'"
 # shellcheck disable=SC2086
 run_job 60 "$python" "$program" $small -m '*.bf16.*' --native "$top_builddir"
-tap_check "2 PEs: a line a row, none wrong" sh -c "[ $status = 0 ] && [ \$(grep -c '^ours ' '$out') = 22 ] && ! grep -q WRONG '$out'"
+tap_check "2 PEs: a line a row, none wrong" sh -c "[ $status = 0 ] && [ \$(grep -c '^ours ' '$out') = 24 ] && ! grep -q WRONG '$out'"
 grep -v 'ours .*hook' "$out" >"$tap_dir/lines"
 # shellcheck disable=SC2086
 run_job 60 "$python" "$program" $small -m '*.bf16.*' --native "$top_builddir" --done "$tap_dir/lines"

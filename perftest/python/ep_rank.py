@@ -177,7 +177,13 @@ class Second(Prefill):
         self.rows, _, _, self.handle, _ = self.new(False)
 
     def expand(self, form: str) -> None:
-        self.expanded = self.new(True)
+        self.wide = self.new(True)
+
+    def expanded(self, form: str) -> None:
+        self.rows = self.buffer.dispatch(self.given, handle=self.wide[3], do_expand=True)[0]
+
+    def folded(self, form: str) -> None:
+        self.out = self.buffer.combine(self.results, self.wide[3])[0]
 
     def dispatch(self, form: str) -> None:
         self.rows = self.buffer.dispatch(self.given, handle=self.handle)[0]
@@ -187,9 +193,14 @@ class Second(Prefill):
 
     def check_expanded(self) -> bool:
         """Return whether expanded rows times their weights do not add up to tokens times theirs."""
-        rows, _, weights, handle, _ = self.expanded
+        rows, _, weights, handle, _ = self.wide
         y = values(rows, self.rank.given.hidden).float() * weights.unsqueeze(1)
-        out = self.buffer.combine(y.to(torch.bfloat16), handle)[0].float()
+        self.results = y.to(torch.bfloat16)
+        self.folded("call")
+        out = self.out.float()
+        self.expanded("call")
+        if differ(values(self.rows, self.rank.given.hidden).float(), values(rows, self.rank.given.hidden).float()):
+            return True
         return differ(out, self.x.float() * self.weights.sum(1, keepdim=True))
 
 
@@ -257,6 +268,7 @@ class Rank:
             low_latency_mode=bool(tokens),
             num_qps_per_rank=given.experts // n,
             explicitly_destroy=True,
+            **({"enable_shrink": True} if given.masks else {}),
         )
 
     def second(self, row: Row) -> Any:

@@ -11,14 +11,20 @@ DECODE, PREFILL, SECOND = "decode", "prefill", "second"
 WHATS = {
     DECODE: ("dispatch", "combine", "both", "chain"),
     PREFILL: ("layout", "first", "dispatch", "combine"),
-    SECOND: ("first", "expand", "dispatch", "combine"),
+    SECOND: ("first", "expand", "dispatch", "expanded", "combine", "folded"),
 }
 FORMS = {
     DECODE: ("call", "event", "hook", "graph"),
     PREFILL: ("call", "event", "graph"),
     SECOND: ("call",),
 }
-LIKE = {"first": "dispatch", "expand": "dispatch", "chain": "both"}  # of the C interface
+LIKE = {  # of the C interface
+    "first": "dispatch",
+    "expand": "dispatch",
+    "expanded": "dispatch",
+    "folded": "combine",
+    "chain": "both",
+}
 NATIVE = "native"  # the side of the C interface
 FIGURES = ("called", "p50", "p99", "idle", "busy", "kernels")
 
@@ -53,7 +59,7 @@ def makes_sense(row: Row, gpu: bool) -> bool:
     """Return whether a row says something that no other does."""
     if not gpu and row.form in ("event", "graph"):
         return False
-    if row.mode != DECODE and row.what in ("layout", "combine") and row.dtype != "bf16":
+    if row.mode != DECODE and row.what in ("layout", "combine", "folded") and row.dtype != "bf16":
         return False  # rows that are combined are BF16
     if row.what == "chain" and row.form in ("event", "hook"):
         return False

@@ -12,8 +12,9 @@ two processes by a unique id with --uid 2, else runs under a launcher. Exit stat
 prepared operation costs more than 3 us beyond C, or a put in memory of the host by the extension
 more than 0.6.
 
---deep-ep: one process, on a GPU where torch has one: deep_ep's low-latency dispatch and combine
-with a routine of C that does nothing in the place of the library's, so what is left is of the host.
+--deep-ep: one process, on a GPU where torch has one: deep_ep's low-latency dispatch and combine,
+and those of normal mode by a handle, of Buffer and EPBuffer, with a routine of C that does nothing
+in the place of the library's, so what is left is of the host.
 """
 
 from __future__ import annotations
@@ -292,13 +293,18 @@ def deep_ep(calls: int) -> int:
     def combine(handle: Any, **more: Any) -> Any:
         return buffer.low_latency_combine(y, topk, weights, handle, out=out, **more)
 
+    def silence(instance: Any) -> None:
+        for name, struct in (("_dispatch", ep.Dispatch), ("_combine", ep.Combine)):
+            routine = loops["nothing"]  # an object of its own
+            arguments = [ctypes.c_void_p, ctypes.POINTER(struct)]
+            routine.restype, routine.argtypes = ctypes.c_int, arguments
+            setattr(instance, name, routine)
+
+    normal = again_in_normal_mode(buffer, deep_ep, x, topk, weights, experts, silence)
     first = dispatch()[2]
     combine(first)
     entry = first.entry
-    for name, struct in (("_dispatch", ep.Dispatch), ("_combine", ep.Combine)):
-        routine = loops["nothing"]  # an object of its own
-        routine.restype, routine.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.POINTER(struct)]
-        setattr(entry.instance, name, routine)
+    silence(entry.instance)
     buffer._low.plans.clear()
     entry.plans.clear()
 
@@ -328,8 +334,45 @@ def deep_ep(calls: int) -> int:
         ways["by ctypes"] = functools.partial(by_ctypes, call, (entry, buffer._low))
         for way, ns in in_turn(ways, calls).items():
             rows.add("%s: %s" % (name, way), ns, idle)
+    turns = {name: functools.partial(again, call) for name, call in normal}
+    for name, ns in in_turn(turns, calls).items():
+        rows.add(name, ns, idle)
     sys.stdout.flush()
     os._exit(0)  # the instance has lost its routines
+
+
+def again_in_normal_mode(
+    buffer: Any,
+    deep_ep: Any,
+    x: Any,
+    topk: Any,
+    weights: Any,
+    experts: int,
+    silence: Callable[[Any], None],
+) -> Tuple[Tuple[str, Callable[[], Any]], ...]:
+    """Return calls by handles, of Buffer and of EPBuffer."""
+    per_rank, _, per_expert, inside, _ = buffer.get_dispatch_layout(topk, experts)
+    got = buffer.dispatch(
+        x,
+        num_tokens_per_rank=per_rank,
+        is_token_in_rank=inside,
+        num_tokens_per_expert=per_expert,
+        topk_idx=topk,
+        topk_weights=weights,
+    )
+    second = deep_ep.EPBuffer(
+        buffer.group, num_max_tokens_per_rank=x.shape[0], num_topk=topk.shape[1]
+    )
+    more = second.dispatch(x, topk, weights, num_experts=experts)
+    for handle in (got[4], more[3]._inner):
+        silence(handle.entry.instance)
+        handle.entry.instance._plans.clear()
+    return (
+        ("Buffer.dispatch, a handle", lambda: buffer.dispatch(x, handle=got[4])),
+        ("EPBuffer.dispatch, a handle", lambda: second.dispatch(x, handle=more[3])),
+        ("Buffer.combine", lambda: buffer.combine(got[0], got[4])),
+        ("EPBuffer.combine", lambda: second.combine(more[0], more[3])),
+    )
 
 
 def start(n: int) -> int:
