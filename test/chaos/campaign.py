@@ -10,6 +10,7 @@ import collections
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -148,6 +149,8 @@ class Campaign:
 
 
 def main():
+    # In the background of a shell SIGINT is ignored, which the jobs would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     args = parse_arguments()
     args.build = os.path.abspath(args.build)
     if args.seed is None:

@@ -14,6 +14,7 @@
 #define __forceinline__ inline
 #define WSH_DEV inline
 #define WSH_DEV_CALL
+#define WSH_DEV_SAVES(...) (void)0
 
 struct uint4 {
     uint32_t x, y, z, w;
@@ -71,6 +72,10 @@ static inline void wsh_ptx_party_sync(uint32_t)
 }
 
 static inline void wsh_ptx_sleep(uint32_t)
+{
+}
+
+template <class T> static inline void wsh_ptx_now(T *)
 {
 }
 

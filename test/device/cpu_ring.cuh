@@ -106,6 +106,11 @@ static inline void wsh_ptx_acquire()
 {
 }
 
+static inline bool wsh_ptx_acquire_if(bool holds)
+{
+    return holds;
+}
+
 static inline void wsh_ptx_release()
 {
 }

@@ -108,17 +108,31 @@ static void configure(struct ep_world *world)
     config->exact = of->exact;
 }
 
+/* What the heap has held before must not matter: an instance begins in memory full of ones. */
+static void soil_heap(void)
+{
+    size_t bytes = (size_t)8 << 20;
+    void *memory = shmemx_team_malloc_device(SHMEM_TEAM_WORLD, bytes);
+
+    if (memory)
+        must(cudaMemset(memory, 0xff, bytes), "cudaMemset");
+    must(cudaDeviceSynchronize(), "cudaMemset");
+    shmemx_team_free(SHMEM_TEAM_WORLD, memory);
+}
+
 void ep_open(struct ep_world *world, const struct ep_case *of)
 {
     int hosts = emulated_hosts();
 
     memset(world, 0, sizeof *world);
     world->of = *of;
+    world->soon = -1;
     world->job = ref_job{mp_npes, hosts, of->mine * mp_npes, of->topk, of->tokens, of->hidden, of->dtype, of->routing,
                          mp_seed(), 0, NULL, NULL, false, of->exact};
     world->route = of->route != SHMEMX_EP_DIRECT && hosts > 1 && mp_npes > hosts ? REF_ONE_COPY : REF_DIRECT;
     world->rows = room_of(of) * (of->mode == REF_LOW_LATENCY ? of->mine : 1);
     configure(world);
+    soil_heap();
     if (shmemx_ep_create(SHMEM_TEAM_WORLD, &world->config, &world->ep))
         shmem_global_exit(MP_FAILED);
     take_arrays(world);
@@ -317,8 +331,8 @@ static void start(struct ep_world *world, void (*start_halves)(struct ep_world *
 /* Whether PEs agree in a call, by its kernels. */
 static bool agree(const struct ep_world *world)
 {
-    return world->of.mode == REF_HIGH_THROUGHPUT && world->job.hosts == 1 && !world->of.capacity &&
-           !(world->of.options & EP_APART) && world->job.call % 4 < 2;
+    return world->of.mode == REF_HIGH_THROUGHPUT && !world->of.capacity && !(world->of.options & EP_APART) &&
+           world->job.call % 4 < 2;
 }
 
 static int rows_of_call(struct ep_world *world)
@@ -353,10 +367,13 @@ static void start_agreed(struct ep_world *world)
 void ep_call(struct ep_world *world, int64_t call)
 {
     ep_fill(world, call);
+    world->soon = -1;
     if (agree(world))
         start_agreed(world);
     else
         start(world, ep_start_dispatch);
+    if (world->of.mode == REF_LOW_LATENCY && !world->of.capacity)
+        world->soon = rows_of_call(world);
     ep_check_dispatch(world);
     ep_start_experts(world);
     start(world, ep_start_combine);

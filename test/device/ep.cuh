@@ -70,6 +70,7 @@ struct ep_world {
     enum ref_route route;
     int64_t routed; /* EP_CACHED: the call whose routing is used */
     int64_t agreed, rows_most; /* of the next dispatch */
+    int soon;                  /* rows that shmemx_ep_counts gave while the kernel ran; -1: not asked */
     void (*between)(struct ep_world *world); /* between the halves, or NULL */
 };
 

@@ -157,6 +157,8 @@ static void check_numbers(struct ep_world *world, const struct ref_received *rec
              "%s: %d rows for %lld, an overflow said otherwise", ep_case_name(&world->of), most,
              (long long)(world->rows / parts));
     EXPECT_ALL("rows that counts gives", 1, most, &rows);
+    if (world->soon >= 0)
+        EXPECT_ALL("rows that counts gives at once", 1, most, &world->soon);
     EXPECT_ALL("counts of counts", mine,
                low ? ref_received_rows(received, (int)at_) : received->expert_counts[at_], reported);
     if (!(world->of.options & EP_BARE)) {

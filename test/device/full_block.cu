@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels without launch bounds that call routines of blocks, or puts of warps, start with 1024 threads, the most a
- * block has, and move right data: none takes more than the 64 registers that each thread then has. Reductions, collect,
- * broadcast and gets of warps do, and are not here.
+ * Kernels without launch bounds that call routines of blocks, or puts and gets of warps, start with 1024 threads, the
+ * most a block has, and move right data: none takes more than the 64 registers that each thread then has. Reductions,
+ * collect and broadcast do, and are not here.
  * paths: gpu:2 gpuipc:2 gpureg:2 gpugda:2
  */
 #include "test/device/dev.cuh"
@@ -81,6 +81,13 @@ static __global__ void get(struct move m)
 static __global__ void get_misaligned(struct move m)
 {
     shmem_getmem_block(m.dest, m.skewed, LEN, m.right);
+}
+
+static __global__ void get_by_warps(struct move m)
+{
+    size_t part = LEN / (FULL / 32), at = threadIdx.x / 32 * part;
+
+    shmem_getmem_warp(m.dest + at, m.skewed + at, part, m.right);
 }
 
 static __global__ void iget(struct move m)
@@ -183,6 +190,7 @@ int main(void)
     run("put_bulk", put_bulk, m, host, mp_left());
     run("get", get, m, host, mp_right());
     run("get, misaligned", get_misaligned, m, host, mp_right());
+    run("get by warps", get_by_warps, m, host, mp_right());
     run("iget", iget, m, host, mp_right());
     run("get_bulk", get_bulk, m, host, mp_right());
     meet("barrier", barrier);

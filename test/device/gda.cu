@@ -2,9 +2,8 @@
 /*
  * What kernels post to NICs themselves, from and to memory of host and GPU, at every scope and of all lengths: a kernel
  * whose last call is a put, a quiet whose sources are overwritten, signals behind a fence, puts behind a fence to the
- * same place by either way, gets, lists, counted puts, and a grid that posts more than the queues hold. How many
- * requests went through the queues is counted in the queues: as many as the calls make, or none of sources that NICs
- * do not read.
+ * same place by either way, gets, and values that their requests carry. How many requests went through the queues is
+ * counted in the queues: as many as the calls make, or none of sources that NICs do not read.
  * paths: gpugda:2,4
  * timeout: 400
  */
@@ -152,6 +151,42 @@ template <int S> static void run(struct place &p, const char *kind, struct dev_r
         }
 }
 
+enum { LANES = 96, SMALL = 20 };
+
+/* p of each lane, and a blocking put from its own memory, which is overwritten at once. */
+__global__ void values_by_lanes(struct place p, unsigned seed)
+{
+    unsigned k = threadIdx.x;
+    unsigned char mine[SMALL];
+    uint64_t word = 0;
+
+    for (int i = 8; i > 0; i--)
+        word = word << 8 | pattern(k * 8 + i - 1, seed);
+    shmem_uint64_p((uint64_t *)p.data + k, word, p.peer);
+    for (int i = 0; i < SMALL; i++)
+        mine[i] = pattern(LANES * 8 + k * SMALL + i, seed);
+    shmem_putmem(p.data + LANES * 8 + k * SMALL, mine, SMALL, p.peer);
+    for (int i = 0; i < SMALL; i++)
+        ((volatile unsigned char *)mine)[i] = POISON;
+}
+
+static void run_values(struct place p, const char *kind, struct dev_report *report)
+{
+    dev_case("values to %s memory: %s", kind, p.values ? "in requests" : "by the proxy");
+    for (long i = 0; i < mp_rounds(20, 500); i++) {
+        struct gda_seen before = gda_look();
+        unsigned seed = gda_seed();
+
+        values_by_lanes<<<1, LANES>>>(p, seed);
+        dev_wait();
+        shmem_barrier_all();
+        gda_expect(before, p.values ? 2 * LANES : 0, "values");
+        compare<<<1, 256>>>(p.data, LANES * (8 + SMALL), seed ^ p.from, report);
+        dev_check_report(report, "values");
+        shmem_barrier_all();
+    }
+}
+
 /* Where the local end lies. */
 enum local { HEAP, HOST, PLAIN, SYMMETRIC, LOCAL, LOCALS };
 
@@ -193,6 +228,10 @@ int main(void)
     report = (struct dev_report *)dev_share(sizeof *report);
     for (int to_gpu = 1; to_gpu >= 0; to_gpu--)
         p[to_gpu] = gda_place(to_gpu, LEN_MAX);
+    for (int to_gpu = 1; to_gpu >= 0; to_gpu--) {
+        p[to_gpu].values = gda_look().values;
+        run_values(p[to_gpu], to_gpu ? "device" : "host", report);
+    }
     for (int local = HEAP; local < LOCALS; local++)
         for (int to_gpu = 1; to_gpu >= 0; to_gpu--)
             run_all(p[to_gpu], (enum local)local, to_gpu, report);

@@ -3,6 +3,7 @@
 #ifndef WSH_TEST_DEVICE_GDA_CUH
 #define WSH_TEST_DEVICE_GDA_CUH
 
+#include "device/nic/gda.h"
 #include "test/device/dev.cuh"
 
 #define LEN_MAX (((size_t)1 << 20) + 12345)
@@ -16,12 +17,13 @@ struct place {
     int peer;
     unsigned from; /* a seed of this PE's ^ from is the partner's */
     bool by_nic;   /* requests in queues, and not records for the proxy */
+    bool values;   /* so are p and short blocking puts */
 };
 
 /* Of all queues. */
 struct gda_seen {
     unsigned long long rung, posted, mark;
-    unsigned has, queues, rails, entries, entry_words, max_batch, counters, local, remote;
+    unsigned has, queues, values, rails, entries, entry_words, max_batch, counters, local, remote;
     unsigned long long fences, over;
     unsigned takes, open;
 };
@@ -56,12 +58,13 @@ static __global__ void gda_look_kernel(struct gda_seen *seen)
     seen->has = wsh_dev_has_gda();
     if (!seen->has)
         return;
-    for (unsigned q = 0; q < gda->n_queues; q++) {
+    for (unsigned q = 0; q < gda->n_all; q++) {
         seen->rung += gda->queue[q].rung;
         seen->posted += wsh_dev_gda_marks(&gda->queue[q])->posted;
         seen->mark += wsh_ptx_poll(&wsh_dev_gda_marks(&gda->queue[q])->mark);
     }
     seen->queues = gda->n_queues;
+    seen->values = gda->n_values;
     seen->rails = gda->n_rails;
     seen->entries = gda->queue[0].entries;
     seen->entry_words = gda->queue[0].entry_words;
@@ -181,8 +184,8 @@ static void gda_begin(void)
     seen = gda_look();
     if (!seen.has)
         mp_skip("kernels do not post to NICs here (SHMEM_GDA=off?)");
-    mp_note("%u queues of %u requests of %u words, %u a doorbell, on %u NICs", seen.queues, seen.entries,
-            seen.entry_words, seen.max_batch, seen.rails);
+    mp_note("%u queues of %u requests of %u words, %u a doorbell, on %u NICs; %u for values", seen.queues, seen.entries,
+            seen.entry_words, seen.max_batch, seen.rails, seen.values);
     mp_note("segments here %#x, there %#x; %u counters of NICs", seen.local, seen.remote, seen.counters);
 }
 

@@ -73,7 +73,7 @@ void world_begin(enum mutant mutant)
     delete world;
     world = new struct world();
     world->mutant = mutant;
-    world->gda.n_queues = QUEUES;
+    world->gda.n_queues = world->gda.n_all = QUEUES;
     proxy = {};
     for (unsigned q = 0; q < QUEUES; q++)
         begin_queue(q);

@@ -13,7 +13,9 @@ top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 limit=${WSH_HEADER_COST:-}
 rounds=${WSH_HEADER_ROUNDS:-$([ -n "${WSH_TEST_LONG:-}" ] && echo 3 || echo 1)}
-units=${WSH_HEADER_UNITS:-NOTHING ONE_PUT ONE_REDUCTION ONE_ON_STREAM TEN_ROUTINES TWENTY_COLLECTIVES}
+most="NOTHING ONE_PUT"
+{ [ "${WSH_TEST_LONG:-0}" = 0 ] && [ -z "$limit" ]; } || most="$most ONE_REDUCTION ONE_ON_STREAM TEN_ROUTINES TWENTY_COLLECTIVES"
+units=${WSH_HEADER_UNITS:-$most}
 unit=$top_srcdir/test/device/header_cost.cu
 failed=
 

@@ -78,7 +78,7 @@ static void configurations(void)
     BAD_CONFIG("version is 7", version, 7);
     BAD_CONFIG("mode is 2", mode, 2);
     BAD_CONFIG("dtype is -1", dtype, -1);
-    BAD_CONFIG("dtype is 4", dtype, 4);
+    BAD_CONFIG("dtype is 5", dtype, 5);
     BAD_CONFIG("row_bytes is 0", dtype, SHMEMX_EP_BYTES);
     BAD_CONFIG("row_bytes is 64, and dtype is 0", row_bytes, 64);
     BAD_CONFIG("route is 3", route, 3);
@@ -93,6 +93,7 @@ static void configurations(void)
     BAD_CONFIG("tokens is 2049", tokens, 2049);
     BAD_CONFIG("exact is 2", exact, 2);
     BAD_CONFIG("masks is 2", masks, 2);
+    BAD_CONFIG("fewer_blocks is 2", fewer_blocks, 2);
     BAD_CONFIG("limit_ms is 5", limit_ms, 5);
     BAD_CONFIG("expert_capacity is -1", expert_capacity, -1);
     BAD_CONFIG("expert_capacity is 999", expert_capacity, 999);
@@ -205,6 +206,41 @@ static void former_members(struct calls *calls)
 }
 #pragma GCC diagnostic pop
 
+/* A dispatch of rows expert by expert with one member of that wrong. */
+#define BAD_EXPANDED(words, calls, member, value)              \
+    do {                                                       \
+        shmemx_ep_rows_expanded_t wrong = good;                \
+        shmemx_ep_dispatch_t bad = (calls)->dispatch;          \
+                                                               \
+        wrong.member = (value);                                \
+        bad.halves = SHMEMX_EP_BOTH;                           \
+        bad.expanded = &wrong;                                 \
+        bad.by_source.rows = NULL;                             \
+        bad.by_source.row_scales = NULL;                       \
+        REFUSED(words, shmemx_ep_dispatch((calls)->ep, &bad)); \
+    } while (0)
+
+/* High throughput on one host. */
+static void expanded_rows(struct calls *calls)
+{
+    bool fp8 = calls->job.dtype != REF_BF16;
+    shmemx_ep_rows_expanded_t good = {.rows = calls->got,
+                                      .row_scales = fp8 ? calls->got_scales : NULL,
+                                      .ends = calls->counts,
+                                      .room = 1,
+                                      .alignment = 1};
+
+    BAD_CALL("rows is given, and expanded has them", dispatch, calls, expanded, &good);
+    BAD_EXPANDED("expanded->rows is NULL", calls, rows, NULL);
+    BAD_EXPANDED("expanded->ends is NULL", calls, ends, NULL);
+    BAD_EXPANDED("expanded->row_scales is", calls, row_scales, fp8 ? NULL : calls->got_scales);
+    BAD_EXPANDED("expanded->room is 0", calls, room, 0);
+    BAD_EXPANDED("expanded->alignment is 0", calls, alignment, 0);
+    BAD_EXPANDED("expanded->alignment is 2147483647", calls, alignment, 2147483647);
+    BAD_EXPANDED("expanded->zero is 2", calls, zero, 2);
+    BAD_EXPANDED("expanded->scales_row_step is 1", calls, scales_row_step, 1);
+}
+
 static void dispatches(struct calls *calls)
 {
     bool low = calls->mode == REF_LOW_LATENCY, fp8 = calls->job.dtype != REF_BF16;
@@ -212,12 +248,12 @@ static void dispatches(struct calls *calls)
 
     REFUSED("call is NULL", shmemx_ep_dispatch(calls->ep, NULL));
     BAD_CALL("version is 0", dispatch, calls, version, 0);
-    BAD_CALL("unused[2] is 1", dispatch, calls, unused[2], 1);
+    BAD_CALL("unused[0] is 1", dispatch, calls, unused[0], 1);
     if (low) {
         BAD_CALL("rows_most is given", dispatch, calls, rows_most, 1);
         BAD_CALL("agreed is given", dispatch, calls, agreed, SHMEMX_EP_AGREES);
         BAD_CALL("row_sums is given", dispatch, calls, row_sums, calls->counts);
-    } else if (calls_hosts() == 1) {
+    } else {
         BAD_CALL("rows_most is -1", dispatch, calls, rows_most, -1);
         BAD_CALL("agreed is 3", dispatch, calls, agreed, 3);
         BAD_CALL("agreed is SHMEMX_EP_DECLINES", dispatch, calls, agreed, SHMEMX_EP_DECLINES);
@@ -240,6 +276,7 @@ static void dispatches(struct calls *calls)
     else
         BAD_CALL("by_expert is given", dispatch, calls, by_expert.totals, wrong);
     BAD_CALL("stream is given", dispatch, calls, stream, wrong);
+    BAD_CALL("global_scale is", dispatch, calls, global_scale, calls->weights);
     wrong[2 * TOPK + 1] = EXPERTS;
     wrong[1] = wrong[TOPK] = wrong[TOPK * 2] = -1;
     BAD_CALL("topk[2][1] is 4", dispatch, calls, topk, wrong);
@@ -256,15 +293,33 @@ static void dispatches(struct calls *calls)
         BAD_CALL("waits is given", dispatch, calls, waits, calls->ranges);
     if (low)
         former_members(calls);
+    else if (calls->job.hosts == 1)
+        expanded_rows(calls);
+}
+
+/* Sums of expanded rows lie where the rows are said to be. */
+static void combine_in_place(struct calls *calls)
+{
+    shmemx_ep_combine_t bad = calls->combine;
+
+    bad.halves = SHMEMX_EP_BOTH;
+    bad.y = shmemx_ep_buffer(calls->ep, SHMEMX_EP_BUFFER_Y);
+    bad.places = calls->counts;
+    REFUSED("y is a buffer of shmemx_ep_buffer", shmemx_ep_combine(calls->ep, &bad));
 }
 
 static void combines(struct calls *calls)
 {
     REFUSED("call is NULL", shmemx_ep_combine(calls->ep, NULL));
     BAD_CALL("version is 3", combine, calls, version, 3);
-    BAD_CALL("unused[3] is 1", combine, calls, unused[3], 1);
+    BAD_CALL("unused[1] is 1", combine, calls, unused[1], 1);
+    if (calls->mode == REF_LOW_LATENCY)
+        BAD_CALL("places is given", combine, calls, places, calls->counts);
+    else
+        combine_in_place(calls);
     BAD_CALL("signal_value is given without signals", combine, calls, signal_value, 1);
     BAD_CALL("signal_rows is given without signals", combine, calls, signal_rows, 1);
+    BAD_CALL("signal_blocks is given without signals", combine, calls, signal_blocks, 1);
     if (calls->mode == REF_HIGH_THROUGHPUT)
         BAD_CALL("signals is given", combine, calls, signals, (const uint32_t *)calls->counts);
     else

@@ -102,6 +102,18 @@ static shmemx_ep_config_t config_of(const struct calls *calls)
     return config;
 }
 
+/* What the heap has held before must not matter: an instance begins in memory full of ones. */
+static void soil_heap(shmem_team_t team)
+{
+    size_t bytes = (size_t)1 << 20;
+    void *memory = calls_memory ? NULL : shmemx_team_malloc(team, bytes);
+
+    if (!memory)
+        return;
+    memset(memory, 0xff, bytes);
+    shmemx_team_free(team, memory);
+}
+
 bool calls_open(struct calls *calls, shmem_team_t team, const struct ref_job *job, enum ref_mode mode,
                 enum ref_route route, const struct calls_options *options)
 {
@@ -124,6 +136,7 @@ bool calls_open(struct calls *calls, shmem_team_t team, const struct ref_job *jo
         calls->job.own_choice = kept_choice;
     }
     config = config_of(calls);
+    soil_heap(team);
     if (!mp_check(!shmemx_ep_create(team, &config, &calls->ep), "no instance"))
         return false;
     take_arrays(calls);
@@ -335,7 +348,7 @@ void calls_dispatch(struct calls *calls, int halves)
 /* Whether PEs of a call agree by its kernels; version 1 does not have that. */
 static bool calls_agree(const struct calls *calls)
 {
-    return calls->mode == REF_HIGH_THROUGHPUT && calls->job.hosts == 1 && calls->job.pes <= AGREED_PES &&
+    return calls->mode == REF_HIGH_THROUGHPUT && calls->job.pes <= AGREED_PES && !calls->options.plain &&
            !calls->options.capacity && calls->job.call % 5 < 2;
 }
 
@@ -343,6 +356,7 @@ static bool calls_agree(const struct calls *calls)
 static void decline(struct calls *calls)
 {
     shmemx_ep_dispatch_t dispatch = calls->dispatch;
+    shmemx_ep_statistics_t before, after;
     int32_t rows = 0;
 
     if (calls->options.buffers || !dispatch.topk || calls->job.call % 3)
@@ -353,8 +367,11 @@ static void decline(struct calls *calls)
         dispatch.agreed = SHMEMX_EP_DECLINES;
         dispatch.tokens = 0;
     }
+    mp_check(!shmemx_ep_statistics(calls->ep, &before), "no statistics");
     mp_check(!shmemx_ep_dispatch(calls->ep, &dispatch), "a call that is declined is refused");
+    mp_check(!shmemx_ep_statistics(calls->ep, &after), "no statistics");
     calls->declined++;
+    calls->declined_rows += after.network_rows - before.network_rows;
     mp_check(!shmemx_ep_counts(calls->ep, dispatch.handle, NULL, &rows) && rows == -1,
              "a call that is declined has %d rows", rows);
 }

@@ -19,9 +19,10 @@ struct calls_options {
     bool kept;    /* every second call has the routing of the one before, by its handle */
     int capacity; /* of the configuration; 0: all that can come */
     int window, handles;
-    bool wide; /* topk of 64 bits */
-    int masks; /* low latency: with masks, and such a limit in ms */
-    int spare; /* low latency: columns of the configuration that calls do not have */
+    bool wide;  /* topk of 64 bits */
+    bool plain; /* PEs agree in no call */
+    int masks;  /* low latency: with masks, and such a limit in ms */
+    int spare;  /* low latency: columns of the configuration that calls do not have */
 };
 
 /* Where arrays lie, and what follows each call; NULL: the host's. Kernels make calls where they reach them. */
@@ -63,8 +64,9 @@ struct calls {
     float *by_column;              /* scales as a call gives them, that has them so */
     int64_t *wide_topk, *wide_got; /* what is given in place of topk and got_topk */
     uint16_t *y, *out;
-    uint64_t network_rows; /* of dispatches, by the reference */
-    uint64_t declined;     /* dispatches of which nobody had rows */
+    uint64_t network_rows;  /* of dispatches, by the reference */
+    uint64_t declined;      /* dispatches of which nobody had rows */
+    uint64_t declined_rows; /* that they gave to the network */
 };
 
 /* Collective over all PEs; the team has job->pes of them. False after a line. */

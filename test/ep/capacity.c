@@ -28,21 +28,21 @@ static void overflow(enum ref_mode mode, enum ref_dtype dtype)
 }
 
 /* Where PEs agree, nobody has rows of such a call. */
-static void nobody(void)
+static void nobody(enum ref_route route)
 {
     struct ref_job job = {.pes = mp_npes,
-                          .hosts = 1,
+                          .hosts = calls_hosts(),
                           .experts = mp_npes,
                           .topk = 1,
                           .tokens = 30,
                           .hidden = 128,
                           .routing = REF_CAPACITY_EDGE,
                           .seed = 5};
-    struct calls_options options = {.capacity = 29};
+    struct calls_options options = {.capacity = 29, .window = 3};
     struct calls calls;
     int32_t rows = 0;
 
-    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_HIGH_THROUGHPUT, REF_DIRECT, &options))
+    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, REF_HIGH_THROUGHPUT, route, &options))
         return;
     calls_fill(&calls, 0);
     for (int i = 0; i < calls.dispatch.tokens; i++)
@@ -61,7 +61,8 @@ int main(void)
     mp_begin();
     overflow(REF_LOW_LATENCY, REF_FP8);
     overflow(REF_HIGH_THROUGHPUT, REF_BF16);
-    if (calls_hosts() == 1)
-        nobody();
+    nobody(REF_DIRECT);
+    if (calls_hosts() > 1)
+        nobody(REF_ONE_COPY);
     return mp_end();
 }

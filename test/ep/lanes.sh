@@ -35,14 +35,19 @@ run_lanes random_calls 4 1
 run_lanes random_calls 4 2
 WSH_TEST_ROUNDS=4 run_lanes run_ahead 3 1
 WSH_TEST_ROUNDS=2 run_lanes run_ahead 4 2
+WSH_TEST_ROUNDS=4 run_lanes agreed 4 2
 run_lanes late_hosts 4 2
+WSH_TEST_LANES=1 WSH_TEST_ROUNDS=3 run_lanes signals 3 1
+WSH_TEST_LANES=1 run_lanes late_weights 2 1
+WSH_TEST_ROUNDS=4 run_lanes expanded 1 1
+WSH_TEST_ROUNDS=3 run_lanes expanded 3 1
 
-# What calls give to other hosts: as the host's code, and the least. Lines are: row, puts, least, messages, rows, least.
+# What calls give to other hosts: as the host's code, and the least: puts in columns 2 and 3, rows in 7 and 8.
 count()
 {
     run_job 60 env SHMEM_LIBFABRIC_PROVIDER=tcp "$oshrun" --nodes-emulated 2 -n 4 ${1:+env "LD_PRELOAD=$1"} \
         "$(test_program perftest/ep/ep_host)" --count --tokens 8 --hidden 256 --experts 16 --topk 4 --weights late -m 'decode.fp8.*'
-    awk '/^decode/ && $2 == $3 && $5 == $6 { print $1, $2, $5 }' "$out"
+    awk '/^decode/ && $2 == $3 && $7 == $8 { print $1, $2, $7 }' "$out"
 }
 count "$lanes" >"$tap_dir/lanes"
 count '' >"$tap_dir/host"
@@ -63,8 +68,13 @@ mutant()
 }
 
 mutant early_flags 20 random_calls 3 1
-WSH_TEST_ROUNDS=4 mutant run_ahead 12 run_ahead 3 1
-WSH_TEST_ROUNDS=2 mutant run_ahead_high 6 run_ahead 3 1 high
+if tap_long "mutants that run ahead until others wait for ever"; then
+    WSH_TEST_ROUNDS=4 mutant run_ahead 12 run_ahead 3 1
+    WSH_TEST_ROUNDS=2 mutant run_ahead_high 6 run_ahead 3 1 high
+fi
 mutant early_images 20 random_calls 2 2
+for name in quiet_decline forwards_twice; do WSH_TEST_ROUNDS=4 mutant $name 10 agreed 4 2; done
+WSH_TEST_LANES=1 WSH_TEST_ROUNDS=3 mutant early_signals 20 signals 2 1
+for name in lost_bits no_padding wrong_places; do WSH_TEST_ROUNDS=3 mutant $name 20 expanded 2 1; done
 echo "# took $(($(date +%s) - began)) s"
 tap_done

@@ -58,7 +58,7 @@ static void count(enum ref_mode mode, enum ref_route route)
                           .tokens = TOKENS,
                           .hidden = HIDDEN,
                           .seed = 11};
-    struct calls_options options = {.window = WINDOW};
+    struct calls_options options = {.window = WINDOW, .plain = true};
     struct network before, after;
     struct calls calls;
 

@@ -3,14 +3,16 @@
  * Low latency: a combine with signals reads rows of y when their word has come, in whatever order words come, and what
  * it has pushed one by one before a word came is on its way: such rows are overwritten then. Words of experts, and of
  * so many rows of each. Sums are the reference's, bit for bit, reduced and not, with weights late, in halves and at
- * once.
+ * once. With WSH_TEST_LANES, whose code polls words itself, a thread writes rows and words.
  * paths: local:1,2,3 single
  * timeout: 60
  */
 #include "test/ep/calls.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EXPERTS_HERE = 3, TOKENS = 12, BLOCK = 5, VALUE = 7, WORDS_MAX = 64 };
 
@@ -21,6 +23,7 @@ static struct {
     char *kept; /* y as it is to be */
     struct calls *calls;
     bool pushed; /* rows one by one */
+    bool lanes;  /* a thread writes */
 } now;
 
 /* Rows of a word: as they are to be, or spoilt. */
@@ -60,6 +63,19 @@ size_t shmem_uint32_wait_until_any(uint32_t *words, size_t n, const int *status,
     return (size_t)word;
 }
 
+/* Rows and words while the call is made. */
+static void *write_words(void *none)
+{
+    while (now.given < now.count) {
+        int word = now.order[now.given++];
+
+        usleep(100);
+        set_rows(word, true);
+        __atomic_store_n(&now.words[word], VALUE + (uint32_t)word % 2, __ATOMIC_RELEASE);
+    }
+    return none;
+}
+
 static void draw_order(uint64_t *state)
 {
     for (int i = 0; i < now.count; i++)
@@ -76,6 +92,7 @@ static void combine(struct calls *calls, int rows, bool halves, uint64_t *state)
 {
     size_t bytes = (size_t)(calls->kinds * calls->capacity) * (size_t)calls->job.hidden * 2;
     int each = rows ? (int)((calls->capacity + rows - 1) / rows) : 1;
+    pthread_t writer;
 
     now.calls = calls;
     now.rows = rows ? rows : (int)calls->capacity;
@@ -92,9 +109,13 @@ static void combine(struct calls *calls, int rows, bool halves, uint64_t *state)
     calls->combine.signals = now.words;
     calls->combine.signal_value = VALUE;
     calls->combine.signal_rows = rows;
+    if (now.lanes && pthread_create(&writer, NULL, write_words, NULL))
+        abort();
     calls_combine(calls, halves ? SHMEMX_EP_SEND : SHMEMX_EP_BOTH);
     if (halves)
         calls_combine(calls, SHMEMX_EP_RECEIVE);
+    if (now.lanes)
+        pthread_join(writer, NULL);
     calls_combined(calls);
     memcpy(calls->y, now.kept, bytes);
     free(now.kept);
@@ -128,6 +149,7 @@ static void rounds(bool exact, bool halves, long times)
 int main(void)
 {
     mp_begin();
+    now.lanes = getenv("WSH_TEST_LANES") != NULL;
     now.words = shmem_malloc(WORDS_MAX * sizeof *now.words);
     if (!now.words)
         abort();

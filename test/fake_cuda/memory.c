@@ -362,6 +362,9 @@ int cuIpcCloseMemHandle(wsh_cu_ptr ptr)
     return 0;
 }
 
+/* The emulated NIC asks for it. */
+enum { FAKE_DEVICE_ORDINAL = 9 };
+
 int cuPointerGetAttribute(void *value, int attribute, wsh_cu_ptr ptr)
 {
     const struct range *range = find(at(ptr), MAPPED);
@@ -373,6 +376,8 @@ int cuPointerGetAttribute(void *value, int attribute, wsh_cu_ptr ptr)
         *(int *)value = range && range->made;
     else if (attribute == WSH_CU_POINTER_MEMORY_TYPE)
         *(unsigned *)value = range ? WSH_CU_MEMORY_DEVICE : 1;
+    else if (attribute == FAKE_DEVICE_ORDINAL && range)
+        *(int *)value = 0; /* any GPU's context will do */
     else
         return FAKE_INVALID;
     return 0;

@@ -87,7 +87,7 @@ int cuMemHostAlloc(void **ptr, size_t len, unsigned flags)
     *ptr = aligned_alloc(4096, (len + 4095) & ~(size_t)4095);
     if (*ptr)
         memset(*ptr, 0xa5, len);
-    return *ptr ? cuMemHostRegister_v2(*ptr, len, flags) : WSH_CU_OUT_OF_MEMORY;
+    return *ptr ? cuMemHostRegister_v2(*ptr, len, flags | WSH_CU_HOST_PORTABLE_MAPPED) : WSH_CU_OUT_OF_MEMORY;
 }
 
 int cuMemFreeHost(void *ptr)

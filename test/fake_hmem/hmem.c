@@ -14,7 +14,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { OPT_CUDA_API_PERMITTED = 10 };
+enum {
+    OPT_CUDA_API_PERMITTED = 10,
+    OPT_EFA_EMULATED_READ = 1 - (0xefa << 16), /* as newer headers have it */
+    OPT_EFA_EMULATED_WRITE,
+    SKIPPED = 77
+};
 #define MR_DMABUF (1ULL << 40)
 
 /* All of one provider, so that one table of each kind is behind all objects. */
@@ -192,6 +197,30 @@ static int my_setopt(fid_t fid, int level, int option, const void *value, size_t
     return asks("cuda") && !*(const bool *)value ? -FI_EOPNOTSUPP : 0;
 }
 
+/* What does not know the option copies. */
+static bool is_emulated(struct fid_ep *ep, int option)
+{
+    bool emulated = true;
+    size_t len = sizeof emulated;
+
+    return fi_getopt(&ep->fid, FI_OPT_ENDPOINT, option, &emulated, &len) || emulated;
+}
+
+/*
+ * Memory that no CPU may touch is the host's to this provider. Where the device does not read and write itself, or the
+ * library does not know that it does, the provider's CPU would, and the process die in whichever thread polls.
+ */
+static void demand_device(struct fid_ep *ep)
+{
+    if (!asks("gpu") || !(is_emulated(ep, OPT_EFA_EMULATED_READ) || is_emulated(ep, OPT_EFA_EMULATED_WRITE)))
+        return;
+    fprintf(stderr,
+            "skip: libfabric %u.%u of " FAKE_HMEM_LIBDIR
+            " copies by the CPU what it reads or writes on this device\n",
+            FI_MAJOR(real.lib.version), FI_MINOR(real.lib.version));
+    exit(SKIPPED);
+}
+
 /* The provider itself was asked without. */
 static bool strip(struct fi_info *info)
 {
@@ -218,6 +247,7 @@ static int my_endpoint(struct fid_domain *domain, struct fi_info *info, struct f
     give_back(info, had);
     if (rc || !had)
         return rc;
+    demand_device(*ep);
     TAKE(ep, (*ep)->ops);
     TAKE(rma, (*ep)->rma);
     TAKE(msg, (*ep)->msg);

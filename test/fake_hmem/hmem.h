@@ -5,7 +5,8 @@
  * process with a line: device memory that is injected, not registered as such, or sent in a message. Settings:
  *   FAKE_HMEM        none = FI_HMEM is refused, cuda = it needs calls of CUDA, memory = registrations are refused,
  *                    dmabuf = as libfabric 1.20, and device memory is registered by descriptors only,
- *                    gpu = the memory is that of a GPU which is there, and the emulated EFA device copies it
+ *                    gpu = no CPU may touch the memory, be the GPU there or fake: the emulated EFA device copies
+ *                    it, and a provider whose CPU does ends the process as a skipped test
  *   FAKE_HMEM_SAY    1 = says at the end how many writes and reads touched device memory
  */
 #ifndef WSH_TEST_FAKE_HMEM_H

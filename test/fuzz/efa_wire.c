@@ -99,9 +99,11 @@ static void event_immediate(struct script *s)
         wsh_srd_imm_pack(fuzz_below(&s->in, WORLD_PES + 1), (uint16_t)fuzz_below(&s->in, PEERS_CONTEXTS),
                          (uint8_t)fuzz_take(&s->in, 1));
 
-    if (fuzz_below(&s->in, 2))
-        imm = wsh_srd_imm_counter(fuzz_below(&s->in, WORLD_PES + 1), (uint32_t)fuzz_take(&s->in, 2),
-                                  (uint32_t)fuzz_take(&s->in, 1));
+    if (fuzz_below(&s->in, 2)) {
+        uint32_t pe = fuzz_below(&s->in, WORLD_PES + 1), low = (uint32_t)fuzz_take(&s->in, 2);
+
+        imm = wsh_srd_imm_counter(pe, low, (uint32_t)fuzz_take(&s->in, 1)) | (low & WSH_SRD_IMM_PIECE);
+    }
     if (strcmp(s->world.env.provider, "efa"))
         return;
     s->peers.honest = false;

@@ -19,8 +19,14 @@ mpirun_root=
 local_() { timeout -k 2 "$ends_limit" "$oshrun" -n 3 "$ends" "$@"; }
 two_hosts() { timeout -k 2 "$ends_limit" "$oshrun" -n 3 --nodes-emulated 2 "$ends" "$@"; }
 tcp() { SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp local_ "$@"; }
-# shellcheck disable=SC2086
-mpirun_() { timeout -k 2 "$ends_limit" mpirun --oversubscribe $mpirun_root -n 3 "$ends" "$@"; }
+# Jobs beside each other have a folder of sessions each (tap.sh).
+mpirun_()
+{
+    mkdir "$tap_dir/mpi.$ends_number"
+    # shellcheck disable=SC2086
+    OMPI_MCA_orte_tmpdir_base=$tap_dir/mpi.$ends_number timeout -k 2 "$ends_limit" \
+        mpirun --oversubscribe $mpirun_root -n 3 "$ends" "$@"
+}
 hydra_() { timeout -k 2 "$ends_limit" "$hydra" -n 3 "$ends" "$@"; }
 # The third shmem_init of its processes.
 mpirun_again() { ENDS_BEFORE=2 mpirun_ "$@"; }
@@ -53,6 +59,10 @@ for by in local_ two_hosts unique_id; do
     ends_row $by needs exit 0 3 barrier
     ends_row $by good exit 0 3 finalize
     ends_row $by good exit -1 0 finalize
+done
+for by in local_ tcp; do
+    ends_row $by needs _exit 0 3 nb
+    ends_row $by needs _exit -1 3 nbtest
 done
 ends_row tcp good _exit -1 8 # longer than the transport waits for a peer
 ends_row tcp needs exit -1 3 put

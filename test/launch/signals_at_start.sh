@@ -44,6 +44,13 @@ await_end()
     status=$?
 }
 
+# A shell has what it starts in the background ignore SIGINT, until env has undone that: what comes before is lost, however
+# right oshrun is. Waits until job N would get it.
+await_signals()
+{
+    while grep -q '^SigIgn:.*[2367abef]$' "/proc/$1/status" 2>/dev/null; do :; done
+}
+
 # one SIGNAL DELAY ARGUMENTS…: a job that gets the signal so long after its start.
 one()
 {
@@ -53,6 +60,7 @@ one()
     env --default-signal=INT "$oshrun" "$@" "$course" wait >"$out" 2>"$err" </dev/null &
     job=$!
     sleep "$delay"
+    await_signals $job
     kill "-$sig" "$job"
     await_end $limit
     leftovers >"$left_file" 2>&1 || :

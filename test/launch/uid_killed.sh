@@ -29,7 +29,7 @@ ends_well()
     for one in $statuses; do
         case $one in 1 | 96 | 137) ;; *) return 1 ;; esac
     done
-    [ "$took" -le $((8000 * ${WSH_TEST_SLOW:-1})) ]
+    soon 8000
 }
 
 for round in $(seq $rounds); do

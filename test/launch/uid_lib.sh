@@ -65,6 +65,21 @@ uid_wait()
     cat "$tap_dir"/out.* >"$out"
 }
 
+# soon LIMIT-MS: the last job took no longer.
+soon()
+{
+    [ "$took" -gt $(($1 * ${WSH_TEST_SLOW:-1})) ] || return 0
+    mkdir -p "$tap_dir/plain"
+    plain=$(
+        tap_dir=$tap_dir/plain
+        id=$tap_dir/id out=$tap_dir/out err=$tap_dir/err carried=
+        uid_start 4 hello
+        uid_wait
+        echo "$took"
+    )
+    tap_busy "$took" $(($1 * ${WSH_TEST_SLOW:-1})) "$plain"
+}
+
 # make_root: a process that only makes the id; $root.
 make_root()
 {

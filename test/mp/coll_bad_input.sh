@@ -31,6 +31,7 @@ mistake request_freed "shmemx_req_wait" "was freed" "SHMEMX_REQ_INVALID"
 mistake request_null "shmemx_sync_nb" "request is NULL"
 mistake request_twice "shmemx_req_wait_all" "was freed" "SHMEMX_REQ_INVALID"
 mistake source_null "shmemx_long_alltoallv" "source is NULL"
+mistake source_too_far "shmemx_long_alltoallv" "source_offsets"
 mistake counts_differ "shmemx_long_alltoallv" "8 bytes" "dest_counts says 16"
 mistake dest_too_far "shmemx_alltoallvmem: dest" "symmetric"
 tap_done

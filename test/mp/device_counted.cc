@@ -41,7 +41,7 @@ static void take_state()
 {
     if (wsh_device_view.flags & WSH_DEVICE_GDA)
         own.gda = *(struct wsh_gda *)fake_alias((void *)(wsh_device_view.ring_heads + sizeof(struct wsh_ring_heads)));
-    for (uint32_t i = 0; i < own.gda.n_queues; i++)
+    for (uint32_t i = 0; i < own.gda.n_all; i++)
         alias(&own.gda.queue[i].peers);
     alias(&own.gda.counter_targets);
     wsh_device_view.ring_heads = (uint64_t)&own.heads;
@@ -63,7 +63,7 @@ static uint64_t posted()
 {
     uint64_t sum = 0;
 
-    for (uint32_t i = 0; i < own.gda.n_queues; i++)
+    for (uint32_t i = 0; i < own.gda.n_all; i++)
         sum += own.gda.queue[i].rung;
     return sum;
 }

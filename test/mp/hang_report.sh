@@ -20,7 +20,14 @@ noted()
     tap_check "nothing of one that was removed" sh -c "! grep -q nobody '$err'"
 }
 
+# SHMEM_DEBUG=check compares no nonblocking ones: the cure stays.
+checked()
+{
+    SHMEM_DEBUG=check stands "request, with SHMEM_DEBUG=check" request "shmemx_sync_nb" "compare with the lines of other PEs"
+}
+
 export SHMEM_HANG_SECONDS=1
+side checked
 side stands "barrier, local" barrier "shmem_barrier_all" "PE 1"
 side noted
 side stands "wait_until, local" wait "wait_until" "== 5"

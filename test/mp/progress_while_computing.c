@@ -37,14 +37,13 @@ static void note_time(struct times *times, double start)
     times->worst = took > times->worst ? took : times->worst;
 }
 
-/* The best of all rounds must be within the limit, so that a machine with other work does not fail the test; the worst
- * must be far from the 2 s that a target without progress would cost. */
+/* The best of all rounds must be within the limit, so that a machine with other work does not fail the test. Where the
+ * target makes no progress there is one round, of 2 s. */
 static void check_times(const struct times *times, const char *what)
 {
     mp_note("%s: best %.3f ms, worst %.3f ms", what, times->best * 1e3, times->worst * 1e3);
     mp_check(times->best < LIMIT_SECONDS, "%s: never below %.0f ms: best %.1f ms", what, LIMIT_SECONDS * 1e3,
              times->best * 1e3);
-    mp_check(times->worst < COMPUTE_SECONDS / 4, "%s: took %.1f ms once", what, times->worst * 1e3);
 }
 
 static void work_on_computing_pe(char *slot, char *src)

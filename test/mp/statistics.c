@@ -124,6 +124,8 @@ static void check_calls(const shmemx_stats_t *before, const shmemx_stats_peer_t 
     CHECK(rows[next].puts - row_before->puts == 3 * counts);
     CHECK(rows[next].same_host || now.network_operations > before->network_operations);
     CHECK(rows[next].same_host || rows[next].network_bytes > row_before->network_bytes);
+    CHECK(rows[next].same_host || now.network_doorbells > before->network_doorbells);
+    CHECK(now.network_doorbells <= now.network_operations);
 }
 
 int main(void)

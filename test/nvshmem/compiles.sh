@@ -9,6 +9,8 @@ top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v "$nvcc" || echo /usr/local/cuda/bin/nvcc)")")")/include
 folder=$top_srcdir/include/nvshmem
+quick=
+[ "${WSH_TEST_LONG:-0}" = 1 ] || quick=$("$nvcc" --help 2>/dev/null | sed -n 's/^--Ofast-compile <.*/-Ofc=max/p')
 flags="-Wall -Wextra -Werror -I$folder -I$top_srcdir/include"
 
 # compile NAME SOURCE COMMAND…
@@ -44,7 +46,8 @@ printf 'extern "C" {\n#include <nvshmem.h>\n#include <nvshmemx.h>\n}\nint (*pe)(
 compile "inside extern C" g++ -std=c++17 $flags -fsyntax-only "$tap_dir/inside.cc"
 
 if command -v "$nvcc" >/dev/null; then
-    compile "nvcc -std=c++20" "$nvcc" -std=c++20 -arch=sm_90 -Xcompiler -Wall,-Wextra,-Werror "-I$folder" \
+    # shellcheck disable=SC2086
+    compile "nvcc -std=c++20" "$nvcc" $quick -std=c++20 -arch=sm_90 -Xcompiler -Wall,-Wextra,-Werror "-I$folder" \
         "-I$top_srcdir/include" "-I$top_srcdir" -c -o "$tap_dir/kernels.o" "$top_srcdir/test/nvshmem/kernels.cu"
     tap_check "nvcc -std=c++20: no warning" sh -c "! grep -q -i warning '$err' '$out'"
     # Of routines that kernels have too, and no other call of this unit makes the same kernel.

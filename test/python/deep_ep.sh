@@ -19,7 +19,7 @@ GLOO_SOCKET_IFNAME=lo
 export WARPSHMEM_LIBRARY_DIR SHMEM_SYMMETRIC_SIZE PYTHONPATH PYTHONDONTWRITEBYTECODE GLOO_SOCKET_IFNAME
 normal=$here/deep_ep_normal_test.py
 elastic=$here/deep_ep_elastic_test.py,$here/deep_ep_elastic_wrong_test.py,$here/deep_ep_callers_test.py
-more=$here/deep_ep_hybrid_test.py,$here/deep_ep_nvfp4_test.py,$here/deep_ep_redundant_test.py,$here/deep_ep_overlap_test.py,$here/torch_ops_test.py
+more=$here/deep_ep_hybrid_test.py,$here/deep_ep_nvfp4_test.py,$here/deep_ep_names_test.py,$here/deep_ep_wrong_test.py,$here/deep_ep_redundant_test.py,$here/deep_ep_overlap_test.py,$here/torch_ops_test.py
 all=$normal,$here/deep_ep_low_test.py,$here/deep_ep_values_test.py,$here/deep_ep_quick_test.py,$here/deep_ep_masks_test.py,$elastic,$more,$here/deep_ep_other_test.py
 
 # tests HOW: the lines of a job's TAP as this script's own.
@@ -48,6 +48,8 @@ job()
 
 job "one group" "$python" "$here/deep_ep_job.py" 4 "$all,$here/ep_test.py,$here/deep_ep_frameworks_test.py"
 job "2 processes" "$python" "$here/deep_ep_page.py" "$top_srcdir/docs/guide/deep-ep.md" 2
+run_job 100 "$python" "$here/deep_ep_names_test.py"
+tap_check "a program starts by deep_ep.utils.envs.init_dist" test "$status" = 0
 job "groups" "$python" "$here/deep_ep_job.py" 4 "$here/deep_ep_groups_test.py"
 WSH_TEST_HOSTS=2 SHMEM_LIBFABRIC_PROVIDER=tcp job "2 emulated hosts" "$oshrun" -n 4 --nodes-emulated 2 \
     "$python" -u "$here/deep_ep_job.py" launched "$all,$here/ep_test.py" "" "$tap_dir/store"

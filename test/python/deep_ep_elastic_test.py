@@ -15,11 +15,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import torch  # noqa: E402
 import deep_ep_elastic_reference as wanted_of  # noqa: E402
 from deep_ep_common import FP8, case_of, codes_of, mine, near, same, same_sum  # noqa: E402
-from deep_ep_job import Job  # noqa: E402
+from deep_ep_job import Job, Skipped  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 from deep_ep_reference import Case  # noqa: E402
 
 import deep_ep  # noqa: E402
+from warpshmem.deep_ep import _expand  # noqa: E402
 
 MOST = 64
 _made: Dict[Any, Any] = {}
@@ -193,6 +194,39 @@ def test_elastic_expanded(job: Job) -> None:
             check_sum(job, case, got, buffer_of(job), bias)
 
 
+def test_elastic_one_call(job: Job) -> None:
+    """On one host rows come expert by expert, and are added up, by the library's calls alone: first
+    dispatches, with more rows than before too, those by a handle, and combines."""
+    if job.hosts > 1:
+        raise Skipped("rows between hosts are expanded behind the call")
+    if job.device.type == "cuda":
+        raise Skipped("rows on a GPU are expanded behind the call")
+    names, kept = ("places", "expand", "fold"), {}
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a pass of its own")
+
+    buffer = buffer_of(job)
+    for name in names:
+        kept[name] = getattr(_expand, name)
+        setattr(_expand, name, refuse)
+    try:
+        for seed, sync, factor in ((1, True, 1), (2, False, 2), (3, True, 4), (4, True, 1)):
+            case = case_of(job, seed=640 + seed, tokens=4 * factor)
+            more = dict(do_cpu_sync=sync, expert_alignment=4, do_expand=True, do_zero_padding=True)
+            got = dispatch(job, case, buffer, emit_expert_ids=True, **more)
+            check_expanded(job, case, got, 4, sync, True)
+            check_sum(job, case, got, buffer, 0)
+            again = buffer.dispatch(
+                mine(job, case).x * 2, handle=got[3], do_expand=True, do_zero_padding=True
+            )
+            same(again[0], got[0].cpu() * 2)
+            buffer.combine(again[0], got[3])
+    finally:
+        for name in names:
+            setattr(_expand, name, kept[name])
+
+
 def test_elastic_rounded_once(job: Job) -> None:
     """allow_multiple_reduction=False: expanded rows are added up and rounded at their token."""
     buffer = buffer_of(job, several=False)
@@ -202,6 +236,25 @@ def test_elastic_rounded_once(job: Job) -> None:
             more = dict(do_expand=expand, do_cpu_sync=sync, expert_alignment=4)
             got = dispatch(job, case, buffer, **more)
             check_sum(job, case, got, buffer, bias)
+
+
+def test_elastic_folded(job: Job) -> None:
+    """Combines of expanded rows, whose sums lie in memory that comes in turn, and of received ones, in
+    any order: powers of two times the same sums, bit for bit."""
+    case = case_of(job, seed=612)
+    given = mine(job, case)
+    buffer = deep_ep.EPBuffer(job.group, num_max_tokens_per_rank=MOST, explicitly_destroy=True)
+    more = dict(num_experts=case.n * case.local, do_zero_padding=True, do_expand=True)
+    rows, _, _, wide, _ = buffer.dispatch(given.x, given.topk, given.weights, **more)
+    plain, _, _, handle, _ = buffer.dispatch(given.x, given.topk, num_experts=case.n * case.local)
+    sums, others = buffer.combine(rows, wide)[0].clone(), buffer.combine(plain, handle)[0].clone()
+    for turn in range(8):
+        factor = 2.0 ** (turn - 3)
+        found = buffer.combine(rows * factor, wide)[0]
+        if turn % 3 == 1:
+            same(buffer.combine(plain * factor, handle)[0], (others * factor).cpu())
+        same(found, (sums * factor).cpu())
+    buffer.destroy()
 
 
 def test_elastic_handle(job: Job) -> None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # deep_ep_gpu.sh BUILD_FOLDER OUT_FILE [N…]: Python's deep_ep, warpshmem.ep and the example on a GPU that 2, 4 and 8 PEs
 # share, one line of TAP a test, flushed at once; its last line is `N passed, N failed, N skipped`. PYTHON is the interpreter, with torch. More PEs than
-# GPUs run under an MPS daemon of this script's own. WSH_GPU_SECONDS: limit of all (230).
+# GPUs run under the MPS daemon that is there, else under one of this script's own. WSH_GPU_SECONDS: limit of all (230).
 set -u
 
 [ $# -ge 2 ] || { sed -n '3,6s/^# //p' "$0"; exit 2; }
@@ -19,9 +19,12 @@ export LD_LIBRARY_PATH="$build/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export SHMEM_SYMMETRIC_SIZE="${SHMEM_SYMMETRIC_SIZE:-256M}" SHMEM_DEVICE_SYMMETRIC_SIZE="${SHMEM_DEVICE_SYMMETRIC_SIZE:-256M}"
 export WSH_TEST_GO_ON=1 SHMEM_HANG_SECONDS="${SHMEM_HANG_SECONDS:-20}" CUDA_DEVICE_MAX_CONNECTIONS="${CUDA_DEVICE_MAX_CONNECTIONS:-8}"
 end=$(($(date +%s) + ${WSH_GPU_SECONDS:-230}))
-mps=$(mktemp -d)
-export CUDA_MPS_PIPE_DIRECTORY="$mps" CUDA_MPS_LOG_DIRECTORY="$mps"
-nvidia-cuda-mps-control -d || { rm -rf "$mps"; unset CUDA_MPS_PIPE_DIRECTORY; mps=; }
+mps=
+if ! echo get_server_list | timeout 5 nvidia-cuda-mps-control >/dev/null 2>&1; then
+    mps=$(mktemp -d)
+    export CUDA_MPS_PIPE_DIRECTORY="$mps" CUDA_MPS_LOG_DIRECTORY="$mps"
+    nvidia-cuda-mps-control -d || { rm -rf "$mps"; unset CUDA_MPS_PIPE_DIRECTORY; mps=; }
+fi
 trap '[ -z "$mps" ] || { echo quit | nvidia-cuda-mps-control; rm -rf "$mps"; } >/dev/null 2>&1' EXIT
 
 # job NAME COMMAND…: within JOB_SECONDS, so that one that hangs leaves time to the others; prints and keeps its lines.
@@ -39,7 +42,7 @@ job()
 
 here=$top_srcdir/test/python
 elastic=$here/deep_ep_elastic_test.py,$here/deep_ep_elastic_wrong_test.py,$here/deep_ep_callers_test.py
-more=$here/deep_ep_hybrid_test.py,$here/deep_ep_nvfp4_test.py,$here/deep_ep_redundant_test.py,$here/deep_ep_overlap_test.py,$here/torch_ops_test.py
+more=$here/deep_ep_hybrid_test.py,$here/deep_ep_nvfp4_test.py,$here/deep_ep_names_test.py,$here/deep_ep_wrong_test.py,$here/deep_ep_redundant_test.py,$here/deep_ep_overlap_test.py,$here/torch_ops_test.py
 all=$here/deep_ep_normal_test.py,$here/deep_ep_low_test.py,$here/deep_ep_values_test.py,$here/deep_ep_quick_test.py,$elastic,$more,$here/deep_ep_other_test.py,$here/ep_test.py,$here/deep_ep_frameworks_test.py
 for n in "$@"; do
     job "tests with $n PEs" "$python" -u "$here/deep_ep_job.py" "$n" "$all"

@@ -3,8 +3,8 @@
 tests.
 
 Each process is a member of a gloo group and, by the Buffer, a PE. All run the functions test_… of
-FILE whose names hold TEXT, in order; rank 0 prints a line of TAP for each. Under oshrun,
-`deep_ep_job.py launched FILE` is a PE. Under pytest each process is a PE: `PYTHONPATH=test/python
+FILE whose names hold TEXT, in order, or with WSH_TEST_SEED=n in another one, n's; rank 0 prints a
+line of TAP for each. Under oshrun, `deep_ep_job.py launched FILE` is a PE. Under pytest each process is a PE: `PYTHONPATH=test/python
 python3 -m pytest -p deep_ep_job FILE`, by RANK and WORLD_SIZE.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,8 @@ def run_rank(rank: int, n: int, path: str, text: str, store: str) -> int:
     import torch.distributed as dist
 
     tests = [test for one in path.split(",") for test in tests_of(one, text)]
+    if os.environ.get("WSH_TEST_SEED"):
+        random.Random(os.environ["WSH_TEST_SEED"]).shuffle(tests)
     failed = False
     job = Job(rank, n, open_group(rank, n, store))
     for number, (name, test) in enumerate(tests, 1):
@@ -126,6 +129,8 @@ def run_rank(rank: int, n: int, path: str, text: str, store: str) -> int:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     warpshmem.finalize()
+    del job
+    dist.destroy_process_group()  # ends its threads, which must not outlive the interpreter
     return 0
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, List
+from typing import Any, List, Tuple
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -24,11 +25,12 @@ from deep_ep_common import (  # noqa: E402
     check_normal,
     codes_of,
 )
-from deep_ep_job import Job  # noqa: E402
+from deep_ep_job import Job, Skipped  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 
 import deep_ep  # noqa: E402
 from deep_ep.utils import EventHandle, EventOverlap  # noqa: E402
+from deep_ep.utils.event import Launch, Order  # noqa: E402
 
 
 def test_layout(job: Job) -> None:
@@ -165,8 +167,9 @@ def not_asked(numbers: Any) -> Any:
 
 
 def test_normal_hosts_do_not_agree(job: Job) -> None:
-    """On one host the kernels say what comes, and torch converts choices alone: with as many tokens
-    on all ranks, with one that has none while much or little comes, with other columns."""
+    """The kernels say what comes, within a host and between hosts, and torch converts choices
+    alone: with as many tokens on all ranks, with one that has none while much or little comes, with
+    other columns."""
     buffer = buffer_of(job, "second")
     cases = [
         case_of(job, seed=70 + i, hidden=128, tokens=tokens, empty=empty, topk=topk)
@@ -176,14 +179,33 @@ def test_normal_hosts_do_not_agree(job: Job) -> None:
     ]
     check_rows(job, buffer, cases[0], [])  # an instance is made
     gather = buffer.agreement.gather
-    if job.hosts == 1:
-        buffer.agreement.gather = not_asked
+    buffer.agreement.gather = not_asked
     try:
         for case in cases:
             with Operators() as seen:
                 check_rows(job, buffer, case, seen.names)
-            if job.hosts == 1 and case.topk == 4:
+            if case.topk == 4:
                 assert len(seen.names) < 6, seen.names  # 2, and rows that are made fewer
+    finally:
+        buffer.agreement.gather = gather
+
+
+def test_normal_growth_is_collective(job: Job) -> None:
+    """Processes gather numbers in the calls alone that need a larger instance: for the rows of some
+    rank, and for the tokens of the first one."""
+    buffer = buffer_of(job, "third")
+    gather, asked = buffer.agreement.gather, []  # type: Any, List[int]
+
+    def counted(numbers: Any) -> Any:
+        asked.append(1)
+        return gather(numbers)
+
+    buffer.agreement.gather = counted
+    try:
+        for tokens, more in [(20, True), (20, False), (200, job.n > 1), (200, False), (257, True)]:
+            del asked[:]
+            check_rows(job, buffer, case_of(job, seed=90, hidden=128, tokens=tokens), [])
+            assert bool(asked) == more, (tokens, len(asked))
     finally:
         buffer.agreement.gather = gather
 
@@ -293,3 +315,109 @@ def test_weights_are_added_over_ranks(job: Job) -> None:
     _, weights, _ = buffer.combine(got[0], got[4], topk_weights=filled)
     used = torch.where(given.topk >= 0, given.weights, torch.zeros_like(given.weights))
     assert bool((weights >= used).all())
+
+
+class Stream:
+    """A stream of a GPU that is not there, or its event."""
+
+    waits: List[Tuple[int, int]] = []
+    current: List["Stream"] = []
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def wait_stream(self, other: "Stream") -> None:
+        """Note it."""
+        self.waits.append((self.number, other.number))
+
+    wait_event = wait_stream
+
+    def __eq__(self, other: Any) -> bool:
+        return bool(self.number == other.number)
+
+    def __enter__(self) -> None:
+        self.current.insert(0, self)
+
+    def __exit__(self, *_: Any) -> None:
+        self.current.pop(0)
+
+
+class Used:
+    """A tensor, of which torch is told that a stream uses it."""
+
+    def __init__(self) -> None:
+        self.by: List[int] = []
+
+    def record_stream(self, stream: Stream) -> None:
+        """Note it."""
+        self.by.append(stream.number)
+
+
+def test_streams_of_calls(job: Job) -> None:
+    """A call that is not asynchronous and waits for no event is on the caller's stream, and torch
+    is told nothing; each call comes after the one before it, on whatever stream that was."""
+    if torch.cuda.is_available():
+        raise Skipped("for machines without a GPU")
+    order, comm, captured, seen = Order(), Stream(5), [False], []  # type: Any, Any, Any, List[int]
+
+    def call(number: int, is_async: bool = False, event: Any = None) -> List[int]:
+        Stream.current[:], used = [Stream(number)], Used()
+        Stream.waits.clear()
+        launch = Launch(comm, event, is_async, order=order)
+        with launch:
+            seen.append(Stream.current[0].number)
+            assert launch.stream == Stream.current[0]
+        event = launch.finish((used,), ())
+        assert (event.event is not None) == is_async
+        return used.by
+
+    past = EventOverlap(EventHandle())
+    past.event.event = Stream(9)  # type: ignore[union-attr]
+    with mock.patch.multiple(
+        torch.cuda,
+        current_stream=lambda: Stream.current[0],
+        is_current_stream_capturing=lambda: captured[0],
+        stream=lambda one: one,
+    ), mock.patch.object(
+        sys.modules[Launch.__module__], "tensors_of", lambda *values: list(values)
+    ):
+        assert call(7) == [] and Stream.waits == []
+        assert call(7, event=EventOverlap()) == [] and Stream.waits == []
+        assert call(8) == [] and Stream.waits == [(8, 7)]
+        assert call(8, is_async=True) == [8, 5] and set(Stream.waits) == {(5, 8)}
+        assert call(8) == [] and Stream.waits == [(8, 5)]
+        assert call(8, event=past) == [8, 5] and Stream.waits == [(5, 8), (5, 9), (8, 5)]
+        captured[0] = True
+        assert call(6) == [6, 5] and Stream.waits == [(5, 6), (6, 5)]
+    assert seen == [7, 7, 8, 5, 8, 5, 5], seen
+
+
+def test_memory_of_calls_on_several_streams(job: Job) -> None:
+    """What calls on the caller's stream and on the Buffer's return is not overwritten."""
+    if not job.cuda:
+        raise Skipped("no GPU")
+    buffer, case = buffer_of(job), case_of(job, seed=65)
+    given, experts, side = mine(job, case), case.n * case.local, torch.cuda.Stream()
+    wanted = reference.normal_rows(case, job.rank).x
+    kept: List[Any] = []
+    for turn in range(12):
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side if turn % 3 == 1 else torch.cuda.current_stream()):
+            counts = buffer.get_dispatch_layout(given.topk, experts)
+            got = buffer.dispatch(
+                given.x,
+                num_tokens_per_rank=counts[0],
+                is_token_in_rank=counts[3],
+                num_tokens_per_expert=counts[2],
+                topk_idx=given.topk,
+                topk_weights=given.weights,
+                async_finish=turn % 3 == 2,
+            )
+            if turn % 3 == 2:
+                got[5].current_stream_wait()
+            kept.append(got[0])
+            back = buffer.combine(got[0], got[4])[0]
+        torch.cuda.current_stream().wait_stream(side)
+        same_sum(job, back, reference.normal_sum(case, job.rank, lambda rank: 1.0))
+    for rows in kept:
+        same(rows, wanted)

@@ -16,6 +16,8 @@ from deep_ep_common import run_experts, same  # noqa: E402
 from deep_ep_job import Job, Skipped  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 
+import deep_ep_nvfp4_reference as nvfp4  # noqa: E402
+
 import deep_ep  # noqa: E402
 from deep_ep import _nvfp4  # noqa: E402
 from warpshmem import _lib, ep  # noqa: E402
@@ -72,20 +74,20 @@ def test_nvfp4_reference(job: Job) -> None:
     """Each scale and code is the nearest, of a tie the even one."""
     x = rows_of(3, 6, 256)
     codes, scales = packed(x)
-    found = _nvfp4.pack(x, WHOLE)
-    assert found.shape == (6, _nvfp4.row_bytes(256)) == (6, 256 * 9 // 16)
-    shown, by = _nvfp4.parts(found, 256)
+    found = nvfp4.pack(x, WHOLE)
+    assert found.shape == (6, nvfp4.row_bytes(256)) == (6, 256 * 9 // 16)
+    shown, by = nvfp4.parts(found, 256)
     same(shown.contiguous(), two(codes))
-    same(by.contiguous().view(torch.uint8), scales)
+    same(by.contiguous(), scales)
     values = torch.tensor(E2M1 + tuple(-one for one in E2M1))[codes.long()]
     wanted = values * torch.tensor(E4M3)[scales.long()].repeat_interleave(16, 1) / WHOLE
-    same(_nvfp4.unpack(shown, by, WHOLE), wanted)
+    same(nvfp4.unpack(shown, by, WHOLE), wanted)
     every = torch.tensor(E4M3)
-    same(_nvfp4.scale_codes(every), torch.arange(127).byte())
-    same(_nvfp4.scales_from(torch.arange(127).byte()), every)
+    same(nvfp4.scale_codes(every), torch.arange(127).byte())
+    same(nvfp4.scales_from(torch.arange(127).byte()), every)
     if hasattr(torch, "float8_e4m3fn"):
         between = torch.cat([every, (every[1:] + every[:-1]) / 2, torch.rand(999) * 448])
-        same(_nvfp4.scale_codes(between), between.to(torch.float8_e4m3fn).view(torch.uint8))
+        same(nvfp4.scale_codes(between), between.to(torch.float8_e4m3fn).view(torch.uint8))
 
 
 def test_nvfp4_dispatch(job: Job) -> None:
@@ -95,11 +97,12 @@ def test_nvfp4_dispatch(job: Job) -> None:
     buffer, given = buffer_of(job), mine(job, case)
     most, experts = case.tokens, case.n * case.local
     dispatch = buffer.low_latency_dispatch
-    how = dict(use_fp8=False, use_nvfp4=True, x_global_scale=torch.tensor(WHOLE))
-    if job.cuda:
-        refused(lambda: dispatch(given.x, given.topk, most, experts, **how), "use_nvfp4", "GPU")
+    scale = torch.full((1,), WHOLE, device=job.device)
+    how = dict(use_fp8=False, use_nvfp4=True, x_global_scale=scale)
+    if job.cuda and job.hosts > 1:
+        refused(lambda: dispatch(given.x, given.topk, most, experts, **how), "use_nvfp4", "hosts")
         return
-    for hook in (False, True):
+    for hook in (False, True, False, True):
         (codes, scales), counts, handle, _, receive = dispatch(
             given.x, given.topk, most, experts, return_recv_hook=hook, **how
         )
@@ -107,32 +110,93 @@ def test_nvfp4_dispatch(job: Job) -> None:
         assert codes.dtype == torch.uint8 and scales.dtype == _nvfp4.E4M3
         assert codes.shape == (case.local, case.n * most, case.hidden // 2)
         assert scales.shape == codes.shape[:2] + (case.hidden // 16,)
+        codes, scales = codes.cpu(), scales.cpu().view(torch.uint8)
         for expert in range(case.local):
             wanted = reference.low_packed(case, job.rank, expert)
             count = int(counts[expert])
             assert count == len(wanted)
-            sent, by = packed(wanted) if count and expert == hook == 0 else (None, None)
-            whole = _nvfp4.parts(_nvfp4.pack(wanted, WHOLE), case.hidden)
+            whole = nvfp4.parts(nvfp4.pack(wanted, WHOLE), case.hidden)
             for found, right in zip((codes, scales), whole):
-                same(found[expert, :count].view(torch.uint8), right.view(torch.uint8))
-            if sent is not None:
-                same(codes[expert, :count].contiguous(), two(sent))
-                same(scales[expert, :count].contiguous().view(torch.uint8), by)
+                same(found[expert, :count], right)
+            if count and expert == hook == 0:
+                sent, by = packed(wanted)
+                same(codes[expert, :count], two(sent))
+                same(scales[expert, :count], by)
         rows = torch.zeros(codes.shape[:2] + (case.hidden,))
         for expert in range(case.local):
             part = slice(0, int(counts[expert]))
-            rows[expert, part] = _nvfp4.unpack(codes[expert, part], scales[expert, part], WHOLE)
-        y = run_experts(job, case, rows)
+            rows[expert, part] = nvfp4.unpack(codes[expert, part], scales[expert, part], WHOLE)
+        y = run_experts(job, case, rows.to(job.device))
         out, _, receive = buffer.low_latency_combine(
             y, given.topk, given.weights, handle, return_recv_hook=hook
         )
         receive() if hook else None
         right = reference.low_sum(case, job.rank, expert_scaled)
-        assert (out.float() - right).norm() <= 0.2 * right.norm()
+        assert (out.float().cpu() - right).norm() <= 0.2 * right.norm()
     wrong = [("x_global_scale", bad) for bad in (None, 0, -1.0, torch.zeros(2), True)]
     for name, bad in wrong + [("use_fp8", True)]:
         more = dict(how, **{name: bad})
         refused(lambda: dispatch(given.x, given.topk, most, experts, **more), name)
+
+
+def test_nvfp4_values(job: Job) -> None:
+    """Groups of all magnitudes, by kernels or the host's code as by the reference; a scale that is a
+    number, and rows of the most columns that a warp takes at a time, and more."""
+    if job.cuda and job.hosts > 1:
+        raise Skipped("for one host")
+    buffer = buffer_of(job)
+    for turn, (hidden, whole) in enumerate(((256, WHOLE), (2048, 1), (7168, 2688.0), (128, 1e-3))):
+        x = rows_of(7 * job.rank + turn, 5, hidden)
+        topk = (torch.arange(5)[:, None] + job.rank) % job.n
+        (codes, scales), counts, handle, _, _ = buffer.low_latency_dispatch(
+            x.to(job.device),
+            topk.to(job.device),
+            5,
+            job.n,
+            use_fp8=False,
+            use_nvfp4=True,
+            x_global_scale=whole,
+        )
+        sent = [
+            rows_of(7 * rank + turn, 5, hidden)[(torch.arange(5) + rank) % job.n == job.rank]
+            for rank in range(job.n)
+        ]
+        for rank, part in enumerate(sent):
+            packed_range = int(handle[1][0][rank])
+            first, count = packed_range >> 32, packed_range & (1 << 32) - 1
+            assert count == len(part)
+            right = nvfp4.parts(nvfp4.pack(part, whole), hidden)
+            for found, wanted in zip((codes, scales), right):
+                same(found.view(torch.uint8)[0, first : first + count], wanted)
+
+
+def test_nvfp4_graph(job: Job) -> None:
+    """A graph takes rows and the scale of all of them as they are at its replay."""
+    if not job.cuda:
+        raise Skipped("no GPU")
+    buffer, x = buffer_of(job), torch.zeros((5, 256), dtype=torch.bfloat16, device=job.device)
+    topk = torch.full((5, 1), (job.rank + 1) % job.n, device=job.device)
+    whole, found = torch.ones(1, device=job.device), []
+
+    def run() -> None:
+        got = buffer.low_latency_dispatch(
+            x, topk, 5, job.n, use_fp8=False, use_nvfp4=True, x_global_scale=whole
+        )
+        found[:] = got[0]
+
+    run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    for turn, value in enumerate((WHOLE, 2.5)):
+        x.copy_(rows_of(job.rank + 10 * turn, 5, 256))
+        whole.fill_(value)
+        graph.replay()
+        torch.cuda.synchronize()
+        sent = rows_of((job.rank - 1) % job.n + 10 * turn, 5, 256)
+        for got, right in zip(found, nvfp4.parts(nvfp4.pack(sent, value), 256)):
+            same(got.view(torch.uint8)[0, :5], right)
 
 
 def sizes(**fields: int) -> int:
@@ -154,10 +218,10 @@ def test_bytes_on_the_way(job: Job) -> None:
     def row(size: int) -> int:
         return -(-size // 128) * 128
 
-    nvfp4, mxfp8 = _nvfp4.row_bytes(hidden), hidden + hidden // 32
-    assert (nvfp4, mxfp8) == (4032, 7392)
+    fp4, mxfp8 = nvfp4.row_bytes(hidden), hidden + hidden // 32
+    assert (fp4, mxfp8) == (4032, 7392)
     bf16 = sizes(dtype=ep.BF16, hidden=hidden)
-    for bytes_ in (nvfp4, mxfp8):
+    for bytes_ in (fp4, mxfp8):
         found = sizes(dtype=ep.BYTES, row_bytes=bytes_, hidden=hidden)
         assert bf16 - found == rows * (row(2 * hidden) - row(bytes_)), (bf16, found)
     fp8 = sizes(dtype=ep.FP8, hidden=hidden)
@@ -207,7 +271,7 @@ def test_bytes_between_hosts(job: Job) -> None:
         )
 
     saved = low(use_fp8=False) - low(use_fp8=False, use_nvfp4=True, x_global_scale=WHOLE)
-    wanted = records * (2 * hidden - _nvfp4.row_bytes(hidden))
+    wanted = records * (2 * hidden - nvfp4.row_bytes(hidden))
     assert abs(saved - wanted) <= CONTROL, (saved, wanted)
     codes = given.x.float().to(_nvfp4.E4M3)
     exponents = torch.zeros((codes.shape[0], hidden // 128), dtype=torch.int32)

@@ -96,7 +96,9 @@ def test_graph_nodes(job: Job) -> None:
     given, experts = mine(job, case), case.n * case.local
     stats = torch.zeros(case.local, dtype=torch.int32, device=job.device)
     y = torch.zeros((case.local, 40 * job.n, 1024), dtype=torch.bfloat16, device=job.device)
-    for kinds in ({"use_fp8": False}, {}, {"round_scale": True, "use_ue8m0": True}):
+    whole = torch.full((1,), 300.0, device=job.device)
+    nvfp4 = {"use_fp8": False, "use_nvfp4": True, "x_global_scale": whole}
+    for kinds in ({"use_fp8": False}, {}, {"round_scale": True, "use_ue8m0": True}, nvfp4):
         for hook in (False, True):
 
             def run() -> None:
@@ -169,6 +171,10 @@ def test_refused(job: Job) -> None:
     refused(lambda: lent(torch.int32, (1 << 19, 1)), "size", "262144 from offset 0")
     refused(lambda: lent(torch.int32, offset=(1 << 18) + 1), "offset", "num_nvl_bytes")
     refused(lambda: buffer.dispatch(given.x), "num_tokens_per_rank")
+    refused(lambda: buffer.dispatch(given.x, expert_alignment=0), "expert_alignment is 0")
+    refused(lambda: buffer.dispatch(given.x, num_worst_tokens=-1), "num_worst_tokens is -1")
+    refused(lambda: low([1], given.topk, 99, experts), "x is list")
+    refused(lambda: low(given.x, None, 99, experts), "topk_idx is NoneType")
     refused(lambda: buffer.dispatch(given.x, handle=(1,)), "handle")
     refused(lambda: deep_ep.Buffer.set_num_sms(3), "even")
     got = dispatch(buffer, given, experts)
@@ -224,10 +230,12 @@ def test_communicator(job: Job) -> None:
 
 def test_one_package(job: Job) -> None:
     """By both names it is one package, with one class each."""
-    assert deep_ep is warpshmem.deep_ep and sys.modules["deep_ep.utils"] is deep_ep.utils
+    utils = importlib.import_module("deep_ep.utils")
+    assert deep_ep is warpshmem.deep_ep and utils is deep_ep.utils
+    assert sys.modules["deep_ep.utils"] is utils is sys.modules["warpshmem.deep_ep.utils"]
     assert importlib.import_module("deep_ep.utils.event").EventHandle is deep_ep.EventHandle
     assert deep_ep.__spec__.name == "warpshmem.deep_ep"
-    refused(lambda: importlib.import_module("deep_ep.buffers"), "deep_ep.buffers")
+    refused(lambda: importlib.import_module("deep_ep.nothing"), "deep_ep.nothing")
 
 
 def test_names(job: Job) -> None:
@@ -285,10 +293,10 @@ def test_local_buffer(job: Job) -> None:
 
 
 def test_destroy(job: Job) -> None:
-    """The last one: buffers end, and a new one begins."""
-    for buffer in _buffers.values():
-        buffer.destroy()
-    _buffers.clear()
+    """Buffers end, and a new one begins."""
+    while _buffers:
+        _buffers.popitem()[1].destroy()
     check_normal(job, case_of(job, seed=50))
     check_low(job, case_of(job, seed=51))
-    buffer_of(job).destroy()
+    while _buffers:
+        _buffers.popitem()[1].destroy()

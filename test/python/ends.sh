@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Python programs of which one ends before the others, by sys.exit(0), with finalize and without: all end with status 0.
-# By oshrun, and by a unique id that a file carries; PE 0 is the first to end, and the last.
+# By oshrun, and by a unique id that a file carries; PE 0 is the first to end, and the last. One is killed, and the others
+# are told by exceptions and go on.
 # timeout: 120
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -28,4 +29,9 @@ for by in by_oshrun by_uid; do
     done
 done
 ends_judge
+for who in 0 -1; do
+    run_job 60 "$oshrun" -n 3 --on-pe-failure continue "$python" "$top_srcdir/test/python/ends.py" kill $who 0
+    tap_check "PE $who is killed, and the others are told by exceptions and go on" \
+        sh -c "[ $status = 0 ] && [ \$(grep -c 'has gone on' '$out') = 2 ]"
+done
 tap_done

@@ -5,6 +5,7 @@ refusals."""
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from typing import Any
 
@@ -116,4 +117,84 @@ def test_ep_refused(job: Job) -> None:
         refused(lambda: low.dispatch(given.x, given.topk), "topk", "int32")
         turned = torch.zeros((case.hidden, 2), dtype=torch.bfloat16, device=job.device).t()
         refused(lambda: low.dispatch(turned, None), "contiguous")
-        refused(lambda: low.combine(given.x, handle=1), "shmemx_ep_combine")
+        new = low.received(given.x)
+        refused(lambda: low.combine(new.rows, handle=1), "shmemx_ep_combine")
+
+
+def test_ep_what_calls_write_has_room(job: Job) -> None:
+    """Low latency: outputs and results of another shape are refused, and numbers that no int of C
+    holds; first by Python's way, then by a plan."""
+    case = a_case(job)
+    given = mine(job, case)
+    topk = given.topk.int()
+    refused(lambda: ep.config(hidden=(1 << 32) + 128), "hidden is 4294967424", "32 bits")
+    with open_ep(job, case) as low:
+        new = low.received(given.x)
+        cut = new.rows[:, : low.capacity - 1].contiguous()
+        names = torch.zeros((1, low.capacity), dtype=torch.int32, device=job.device)
+        for wrong in (
+            dict(rows=cut),
+            dict(rows=new.rows[1:]),
+            dict(sources=new.sources[0]),
+            dict(row_sources=names),
+        ):
+            name, outputs = next(iter(wrong)), new._replace(**wrong)
+            refused(lambda: low.dispatch(given.x, topk, received=outputs), name, "has shape")
+        for number in (1 << 32, -(1 << 31) - 1):
+            refused(lambda: low.dispatch(given.x, topk, handle=number), "handle is %d" % number)
+            refused(lambda: low.combine(new.rows, halves=number), "halves is %d" % number)
+        got = low.dispatch(given.x, topk, given.weights)
+        for y in (cut, new.rows[1:], given.x):
+            refused(lambda: low.combine(y), "y", "has shape")
+        near(low.combine(got.rows), reference.low_sum(case, job.rank, lambda expert: 1.0), 0.01)
+
+
+def test_ep_ends_with_its_job(job: Job) -> None:
+    """Without a job, and in the next one, calls of an instance are refused: no memory of the job
+    that has ended is touched. In a process of its own."""
+    if job.rank:
+        return
+    program = (
+        "import torch, warpshmem\n"
+        "from warpshmem import ep\n"
+        "fields = dict(hidden=128, experts=2, topk=1, tokens=3)\n"
+        "x, topk = torch.zeros((3, 128)).bfloat16(), torch.zeros((3, 1), dtype=torch.int32)\n"
+        "def refused(call, text):\n"
+        "    try: call()\n"
+        "    except warpshmem.WarpshmemError as error: assert text in str(error), error\n"
+        "    else: raise AssertionError(text)\n"
+        "refused(lambda: ep.ExpertParallel(**fields), 'call warpshmem.init() first')\n"
+        "warpshmem.init()\n"
+        "refused(lambda: ep.ExpertParallel(-1, **fields), 'pass a warpshmem.Team')\n"
+        "one = ep.ExpertParallel(**fields)\n"
+        "rows = one.combine(one.dispatch(x, topk).rows)\n"
+        "warpshmem.finalize()\n"
+        "calls = [lambda: one.dispatch(x, topk), one.counts, one.statistics, one.mask_query]\n"
+        "for call in calls: refused(call, 'has been finalized')\n"
+        "one.close()\n"
+        "warpshmem.init()\n"
+        "for call in calls: refused(call, 'ep is NULL')\n"
+        "warpshmem.finalize()\n"
+    )
+    environ = {name: value for name, value in os.environ.items() if not is_of_the_job(name)}
+    run = subprocess.run(
+        [sys.executable, "-c", program], env=environ, timeout=60, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def is_of_the_job(name: str) -> bool:
+    """Whether a launcher has set this variable for its PEs."""
+    own = ("RANK", "WORLD_SIZE", "SHMEM_TRANSPORTS")
+    return name.startswith(("PMIX_", "OSHRUN_", "SHMEM_OSHRUN_")) or name in own
+
+
+def test_ep_tensors_without_memory(job: Job) -> None:
+    """A tensor on meta has none, and no address."""
+    case = a_case(job)
+    given = mine(job, case)
+    topk, empty = given.topk.int(), given.x.to("meta")
+    with open_ep(job, case) as low:
+        refused(lambda: low.dispatch(empty, topk), "x", "meta")
+        refused(lambda: low.dispatch(given.x, topk.to("meta")), "topk", "meta")
+        refused(lambda: low.combine(low.received(empty).rows), "y", "meta")

@@ -151,6 +151,26 @@ def test_bad_strides(host):
     refused(lambda: shmem.iput(array, array, 3, 1, 5, 0), "nelems is 5; dest has 10")
 
 
+def test_numbers_beyond_32_bits():
+    """ctypes would drop their upper bits, and take 2**32 for 0."""
+    world = shmem.TEAM_WORLD
+    refused(lambda: world.translate(1 << 32, world), "pe is 4294967296; pass one of 32 bits")
+    refused(lambda: world.split_strided(1 << 32, 1, 1), "start is 4294967296")
+    refused(lambda: world.split_2d((1 << 32) + 1), "xrange is 4294967297")
+    refused(lambda: shmem.Team.by_id(1, (1 << 32) + 1, 0), "n_pes is 4294967297")
+    refused(lambda: shmem.Team.by_id(1 << 64, 1, 0), "pass what make_id has returned")
+    refused(lambda: shmem.global_exit(1 << 32), "status is 4294967296")
+
+
+def test_a_tensor_without_memory(host):
+    """One on meta has a null address."""
+    torch = pytest.importorskip("torch")
+    empty, word = torch.zeros(4, device="meta"), host.zeros(4)
+    for call in (shmem.put, shmem.put_nbi, shmem.get):
+        refused(lambda: call(empty, word, 0), "dest is 'on meta'")
+        refused(lambda: call(word, empty, 0), "source is 'on meta'")
+
+
 def test_bad_stream(xp):
     array = xp.zeros(1)
     refused(lambda: shmem.put(array, array, 0, stream="s"), "stream is 's'")

@@ -106,9 +106,69 @@ def test_wrong_arguments(host, me, n):
         shmem.alltoallv(dest, [2 * n] * n, [0] * n, source, [1] * n, [0] * n)
     with pytest.raises(shmem.ArgumentError, match="op"):
         shmem.reduce_nb(dest, source, "mean")
+    with pytest.raises(shmem.ArgumentError, match="op"):
+        shmem.reduce_nb(dest, source, ["sum"])
     numbers = [host.zeros(n) for _ in range(4)]
     with pytest.raises(shmem.ArgumentError, match="memory of the GPU"):
         shmem.alltoallv(dest, *numbers[:2], source, *numbers[2:], stream=1)
     with pytest.raises(shmem.ArgumentError, match="memory of the GPU"):
         shmem.alltoallv_packed_on_stream(dest, *numbers[:3], source, *numbers[2:], 1)
     shmem.barrier_all()
+
+
+@pytest.mark.parametrize("counts", (1, None, "ab", [None, 1], [1.5, 1], [float("nan")], [[1], [1]]))
+def test_counts_that_are_no_whole_numbers(host, me, n, counts):
+    dest, source = host.zeros(n), host.symmetric([0] * n)
+    ones, places = [1] * n, list(range(n))
+    with pytest.raises(shmem.ArgumentError, match=r"warpshmem.alltoallv: dest_counts is .*whole numbers"):
+        shmem.alltoallv(dest, counts, places, source, ones, places)
+    with pytest.raises(shmem.ArgumentError, match="source_offsets is .*whole numbers"):
+        shmem.alltoallv_packed(dest, source, ones, counts)
+    with pytest.raises(shmem.ArgumentError, match="pes is .*whole numbers"):
+        shmem.TEAM_WORLD.create(counts)
+    shmem.barrier_all()
+
+
+@pytest.mark.parametrize("align", ("1", None, 1.5, 0, -1, 1 << 60, 1 << 61, 1 << 70))
+def test_alignment(host, me, n, align):
+    dest, source = host.zeros(n), host.symmetric([0] * n)
+    with pytest.raises(shmem.ArgumentError, match="align is "):
+        shmem.alltoallv_packed(dest, source, [1] * n, list(range(n)), align=align)
+
+
+@pytest.mark.parametrize("requests", (None, 1, [1], [None], [[]]))
+def test_what_is_no_request(me, requests):
+    for call in (shmem.wait_all, shmem.test_any_request):
+        with pytest.raises(shmem.ArgumentError, match="requests is .*_nb return"):
+            call(requests)
+    request = shmem.sync_nb()
+    with pytest.raises(shmem.ArgumentError):
+        shmem.wait_all(request)
+    with pytest.raises(shmem.ArgumentError):
+        shmem.wait_all([request, requests])
+    assert not request.complete
+    request.wait()
+
+
+@pytest.mark.parametrize("seconds", ("x", None, []))
+def test_seconds(host, seconds):
+    with pytest.raises(shmem.ArgumentError, match="seconds is"):
+        shmem.wait_until_timeout(host.zeros(1), "eq", 1, seconds)
+
+
+def test_a_team_with_a_request(me, n):
+    team = shmem.TEAM_WORLD.split_strided(0, 1, n)
+    request = shmem.sync_nb(team)
+    for call in (team.destroy, team.shrink, shmem.finalize):
+        with pytest.raises(shmem.WarpshmemError, match="sync_nb.* has not been waited for"):
+            call()
+    other = shmem.TEAM_WORLD.split_strided(0, 1, n)
+    other.destroy()
+    request.wait()
+    team.destroy()
+
+
+def test_shrink_where_a_failure_ends_the_job(n):
+    if n > 1:
+        with pytest.raises(shmem.WarpshmemError, match="set SHMEM_ON_PE_FAILURE=continue"):
+            shmem.TEAM_WORLD.shrink()

@@ -101,4 +101,12 @@ run_job 60 env SHMEM_TRACE_EVENTS=7 "$oshrun" --trace "$trace" -n 1 "$halo" 1
 tap_check "a number of events that is none: one line" test "$(grep -c SHMEM_TRACE_EVENTS "$err")" = 1
 run_job 10 "$top_builddir/warpshmem-trace" "$tap_dir/none"
 tap_check "warpshmem-trace without parts: one line" test "$status:$(wc -l <"$err")" = 1:1
+# PE 2 is the first of its host, whose clock PE 0 compares with its own; PE 0 asks for it at the end, too.
+for who in 2 0; do
+    rm -f "$trace"*
+    run_job 60 "$oshrun" -n 4 --nodes-emulated 2 --on-pe-failure continue --trace "$trace" \
+        "$(test_program test/launch/helper/survive)" kill $who barrier
+    tap_check "PE $who dies, the others go on and end, and the file has all" sh -c \
+        "[ $status = 0 ] && [ \$(ls '$trace'*) = '$trace' ] && python3 -m json.tool '$trace' /dev/null && grep -q 'PE $who (' '$trace'"
+done
 tap_done

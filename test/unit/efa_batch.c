@@ -89,6 +89,7 @@ static void goes_in_order(void)
     CU_ASSERT_EQUAL(wsh_efa_batch_end(set), 0);
     CU_ASSERT_EQUAL(given[1], 2);
     CU_ASSERT_EQUAL(set->n_held, 0);
+    CU_ASSERT_EQUAL(set->shared, 1); /* one doorbell for both */
 }
 
 static void another_peer_does_not_wait(void)

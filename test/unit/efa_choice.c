@@ -101,6 +101,66 @@ static void pieces(void)
     CU_ASSERT_EQUAL(wsh_efa_choice_part(&choice, (size_t)64 << 20, 1 << 20), 1 << 20);
 }
 
+static void note(struct wsh_efa_choice *choice, int pe, int n)
+{
+    while (n--)
+        wsh_efa_choice_note(choice, pe, WSH_EFA_STRIPE);
+}
+
+/* Of counted puts: one a rail, shared by the peers of the last ones; never more, and whole for as many peers. */
+static void pieces_of_counted_puts(void)
+{
+    struct wsh_efa_choice choice = four(WSH_EFA_ADAPTIVE);
+    const size_t len = (size_t)64 << 20;
+
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 0, len), 4);
+    note(&choice, 0, 1);
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 0, len), 4);
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 3, 0, len), 3);
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 1, len), 2);
+    note(&choice, 1, 1);
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 0, len), 2);
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 2, len), 1);
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 1, 0, len), 1);
+    note(&choice, 3, WSH_EFA_LATELY);
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 3, len), 4);
+    for (int pe = 0; pe < 7; pe++)
+        note(&choice, pe, 1);
+    for (int pe = 0; pe < 7; pe++)
+        CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, pe, len), 1);
+}
+
+/* Short ones are whole, and do not count as peers; no piece is below a stripe. */
+static void pieces_are_long(void)
+{
+    struct wsh_efa_choice choice = four(WSH_EFA_FIXED);
+
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 0, 2 * WSH_EFA_STRIPE - 1), 1);
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 0, 3 * WSH_EFA_STRIPE), 3);
+    for (int pe = 1; pe < 9; pe++)
+        wsh_efa_choice_note(&choice, pe, WSH_EFA_STRIPE - 1);
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 0, 4 * WSH_EFA_STRIPE), 4);
+    CU_ASSERT_EQUAL(wsh_efa_choice_piece(100, 1, 1000), 100);
+    CU_ASSERT_EQUAL(wsh_efa_choice_piece(100, 1, 10), 10);
+    CU_ASSERT_EQUAL(wsh_efa_choice_piece(20000, 2, 100000), 12288);
+    choice.policy = WSH_EFA_ROUND_ROBIN;
+    CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 0, 4 * WSH_EFA_STRIPE), 1);
+}
+
+/* At the start, as if there had been puts to each host; what really is put decides from then on. */
+static void hosts_are_supposed_peers(void)
+{
+    for (uint32_t hosts = 0; hosts < 12; hosts++) {
+        struct wsh_efa_choice choice = four(WSH_EFA_ADAPTIVE);
+        uint32_t pieces = hosts < 2 ? 4 : hosts < 5 ? 4 / hosts : 1;
+
+        wsh_efa_choice_suppose(&choice, hosts);
+        CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 5, 4 * WSH_EFA_STRIPE), pieces);
+        note(&choice, 5, WSH_EFA_LATELY);
+        CU_ASSERT_EQUAL(wsh_efa_choice_pieces(&choice, 4, 5, 4 * WSH_EFA_STRIPE), 4);
+    }
+}
+
 struct nic {
     double free, end[2048]; /* when what it has will be done: all, each */
     size_t n, ended;
@@ -166,5 +226,8 @@ const struct unit_test unit_tests[] = {
     {"large operations wait for room", large_ones_wait_for_room},
     {"only rails that may be used", only_usable_rails},
     {"pieces", pieces},
+    {"a counted put: a piece a NIC for few peers, whole for as many", pieces_of_counted_puts},
+    {"pieces of counted puts are long", pieces_are_long},
+    {"at the start hosts are supposed peers", hosts_are_supposed_peers},
     {"a slow NIC takes fewer pieces", a_slow_nic_takes_fewer},
     {NULL, NULL}};

@@ -25,6 +25,8 @@ static int count(void *core, uint32_t counter, uint32_t generation, uint32_t mas
 
 static void start(void)
 {
+    if (peer)
+        free(peer->imm_count.part);
     free(peer);
     free(efa);
     free(set);
@@ -41,10 +43,18 @@ static void start(void)
     counted = 0;
 }
 
+static int add(uint16_t counter, uint8_t generation, uint8_t pieces)
+{
+    const struct wsh_srd_imm imm = {
+        .by_counter = true, .counter = counter, .generation = generation, .pieces = pieces};
+
+    return wsh_efa_imm_count_add(set, &imm);
+}
+
 static void arrive(unsigned n)
 {
     while (n--)
-        CU_ASSERT_EQUAL(wsh_efa_imm_count_add(set, 0, 5, 1), 0);
+        CU_ASSERT_EQUAL(add(5, 1, 1), 0);
 }
 
 static void half_of_the_credits(void)
@@ -93,8 +103,50 @@ static void a_late_question(void)
 static void no_such_counter(void)
 {
     start();
-    CU_ASSERT_EQUAL(wsh_efa_imm_count_add(set, 0, 100, 0), -EPROTO);
+    CU_ASSERT_EQUAL(add(100, 0, 1), -EPROTO);
     CU_ASSERT(set->failed == -EPROTO && peer->imm_count.counted == 0);
+}
+
+/* Each holds a credit; the put counts once, by the last, whatever comes between. */
+static void pieces_count_together(void)
+{
+    start();
+    CU_ASSERT(!add(5, 1, 3) && !add(5, 1, 3) && !counted);
+    CU_ASSERT(!add(5, 0, 3) && !add(6, 1, 3) && !add(5, 1, 2) && !counted);
+    CU_ASSERT(!add(5, 1, 1) && counted == 1);
+    CU_ASSERT(!add(5, 1, 3) && counted == 2 && peer->imm_count.counted == 7);
+    CU_ASSERT(!add(5, 1, 2) && counted == 3 && peer->imm_count.n_parts == 2);
+    CU_ASSERT(!add(5, 1, 3) && counted == 3);
+}
+
+/* The pieces of the next put may be seen before some of this one, which is there then: counts are as many as puts. */
+static void pieces_of_two_puts(void)
+{
+    start();
+    CU_ASSERT(!add(5, 1, 2) && !add(5, 1, 2) && counted == 1);
+    CU_ASSERT(!add(5, 1, 2) && counted == 1 && !add(5, 1, 2) && counted == 2 && !peer->imm_count.n_parts);
+}
+
+/* No peer has more puts in pieces under way than credits: it is somebody else's write. */
+static void too_many_puts_in_pieces(void)
+{
+    start();
+    for (unsigned i = 0; i < IMMS; i++)
+        CU_ASSERT_EQUAL(add((uint16_t)i, 1, 2), 0);
+    CU_ASSERT(add(IMMS, 1, 2) == -EPROTO && !set->failed && peer->imm_count.counted == IMMS && !counted);
+}
+
+/* One put in pieces to a peer at a time, with a counter that the immediate data can name, and credits to spare. */
+static void what_may_go_in_pieces(void)
+{
+    start();
+    CU_ASSERT(wsh_efa_imm_count_takes(set, 0, 5, 1) && wsh_efa_imm_count_takes(set, 0, 5, IMMS / 2));
+    CU_ASSERT(!wsh_efa_imm_count_takes(set, 0, 5, IMMS / 2 + 1));
+    CU_ASSERT(!wsh_efa_imm_count_takes(set, 0, WSH_SRD_IMM_PIECE_COUNTERS, 2));
+    CU_ASSERT(wsh_efa_imm_count_takes(set, 0, WSH_SRD_IMM_COUNTERS - 1, 1));
+    CU_ASSERT(!wsh_efa_imm_count_takes(set, 0, WSH_SRD_IMM_COUNTERS, 1));
+    peer->imm_count.in_pieces = true;
+    CU_ASSERT(!wsh_efa_imm_count_takes(set, 0, 5, 2) && wsh_efa_imm_count_takes(set, 0, 5, 1));
 }
 
 /* Sends while the next may be lazy; how many are. */
@@ -153,6 +205,10 @@ const struct unit_test unit_tests[] = {
     {"a question that arrives behind a later one does no harm", questions_out_of_order},
     {"a question about what was acknowledged asks for nothing", a_late_question},
     {"a counter that is not in use ends the job", no_such_counter},
+    {"a put in pieces counts once, when all are there", pieces_count_together},
+    {"pieces of two puts with one counter", pieces_of_two_puts},
+    {"more puts in pieces than credits", too_many_puts_in_pieces},
+    {"what may go in pieces", what_may_go_in_pieces},
     {"flows leave credits for messages that are not lazy", some_credits_are_not_lazy},
     {"after very many lazy messages one is not", not_for_ever},
     {NULL, NULL},

@@ -147,7 +147,7 @@ caught explore 'flow->link->msgs >= n' $srd/issue.c 's/^    flow->link->msgs++;/
 caught explore 'flow->link->imms >= counted - flow->imms_acked' $srd/issue.c \
     '/^static void join_group/,/^}/s/^    flow->link->imms += op->segments;//'
 caught srd_flow 'link->imms >= counted - link->counter_counted' $srd/issue.c \
-    's/^    flow->link->imms += (uint32_t)n;//'
+    's/^    flow->link->imms += n;//'
 caught calls 'flow->write_epoch < epoch' $srd/issue.c 's/op->epoch = ctx->epoch;/op->epoch = ctx->epoch \& 1;/'
 caught explore 'op->unordered || flow->write_epoch == op->epoch' $srd/issue.c \
     's/if (!op->unordered && !writes_open(flow, op->epoch))/if (0)/'

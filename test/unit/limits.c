@@ -39,9 +39,19 @@ static const struct {
     const char *name;
     long value;
 } rows[] = {
-    ROW(WSH_SRD_IMM_SOURCES), ROW(WSH_SRD_CONTEXTS), ROW(WSH_SRD_IMM_COUNTERS), ROW(WSH_EFA_CONTEXTS),
-    ROW(WSH_EFA_RAILS),       ROW(WSH_EFA_SETS_MAX), ROW(WSH_SEGS_HOST),        ROW(WSH_SEGS),
-    ROW(WSH_TP_MAX),          ROW(WSH_RING_PES),     ROW(WSH_DEVICE_NO_SLOT),   ROW(WSH_UID_PES_MAX),
+    ROW(WSH_SRD_IMM_SOURCES),
+    ROW(WSH_SRD_CONTEXTS),
+    ROW(WSH_SRD_IMM_COUNTERS),
+    ROW(WSH_SRD_IMM_PIECE_COUNTERS),
+    ROW(WSH_EFA_CONTEXTS),
+    ROW(WSH_EFA_RAILS),
+    ROW(WSH_EFA_SETS_MAX),
+    ROW(WSH_SEGS_HOST),
+    ROW(WSH_SEGS),
+    ROW(WSH_TP_MAX),
+    ROW(WSH_RING_PES),
+    ROW(WSH_DEVICE_NO_SLOT),
+    ROW(WSH_UID_PES_MAX),
     ROW(WSH_OSHRUN_MAX_PES),
 };
 #define N_ROWS (sizeof rows / sizeof rows[0])
@@ -95,7 +105,10 @@ static void immediate_data(void)
     CU_ASSERT(!imm.by_counter && imm.pe == pe && imm.ctx == ctx && imm.group == 0xff);
     imm = wsh_srd_imm_unpack(wsh_srd_imm_counter(pe, WSH_SRD_IMM_COUNTERS - 1, 1));
     CU_ASSERT(imm.by_counter && imm.pe == pe && imm.counter == WSH_SRD_IMM_COUNTERS - 1 &&
-              imm.generation == 1);
+              imm.generation == 1 && imm.pieces == 1);
+    imm = wsh_srd_imm_unpack(wsh_srd_imm_piece(pe, WSH_SRD_IMM_PIECE_COUNTERS - 1, 1, WSH_SRD_IMM_PIECES));
+    CU_ASSERT(imm.by_counter && imm.pe == pe && imm.counter == WSH_SRD_IMM_PIECE_COUNTERS - 1 &&
+              imm.generation == 1 && imm.pieces == WSH_SRD_IMM_PIECES);
     CU_ASSERT(wsh_srd_imm_fits(ctx, WSH_SRD_IMM_SOURCES, false));
     CU_ASSERT(!wsh_srd_imm_fits(ctx + 1, WSH_SRD_IMM_SOURCES, false));
     CU_ASSERT(!wsh_srd_imm_fits(ctx, WSH_SRD_IMM_SOURCES + 1, false));

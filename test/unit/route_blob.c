@@ -152,6 +152,26 @@ static void refuses_another_heap_size(void)
     free(bytes);
 }
 
+static void refuses_another_mode(void)
+{
+    char text[4096];
+    void *bytes;
+    size_t len;
+
+    make_job();
+    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, 0, &bytes, &len), 0);
+    job.env.on_pe_failure = WSH_ON_PE_FAILURE_CONTINUE;
+    CU_ASSERT(open_copy(bytes, len, text, sizeof text) < 0);
+    CU_ASSERT(unit_lines(text) == 1 && strstr(text, "abort at PE 1 and continue at PE 0"));
+    free(bytes);
+    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, 0, &bytes, &len), 0);
+    CU_ASSERT(open_copy(bytes, len, text, sizeof text) == 0);
+    job.env.on_pe_failure = WSH_ON_PE_FAILURE_ABORT;
+    CU_ASSERT(open_copy(bytes, len, text, sizeof text) < 0);
+    CU_ASSERT(unit_lines(text) == 1 && strstr(text, "abort at PE 0 and continue at PE 1"));
+    free(bytes);
+}
+
 static void refuses_another_layout_of_static_data(void)
 {
     char text[4096];
@@ -176,6 +196,7 @@ const struct unit_test unit_tests[] = {
     {"refuses cut blobs", refuses_cut_blobs},
     {"survives changed bytes", survives_changed_bytes},
     {"refuses another heap size", refuses_another_heap_size},
+    {"refuses another mode", refuses_another_mode},
     {"refuses another layout of static data", refuses_another_layout_of_static_data},
     {NULL, NULL},
 };

@@ -321,6 +321,27 @@ static void counter_puts_hold_credits(void)
     CU_ASSERT(submit(&plain) == 0 && !plain.grouped && writes == 6);
 }
 
+/* All its pieces, or none: they wait for as many credits, and give as many back where they find no room. */
+static void counter_put_in_pieces(void)
+{
+    struct wsh_srd_op first = counter_put(), second = counter_put(), third = counter_put();
+
+    start(true);
+    first.segments = second.segments = third.segments = 2;
+    third.keep = false;
+    CU_ASSERT(submit(&first) == 0 && writes == 2 && link.imms == 2 && link.counter_writes == 2);
+    CU_ASSERT(wsh_srd_counter_fast(&ctx, &flow) && submit(&second) == 0 && writes == 2 && link.imms == 3);
+    CU_ASSERT(wsh_srd_link_counted(&link, 1) == 1 && wsh_srd_pump(&flow, &io) == 0);
+    CU_ASSERT(writes == 4 && link.imms == 4 && link.counter_writes == 5);
+    for (int i = 0; i < 2; i++) {
+        wsh_srd_op_ended(&ctx, &flow, &first);
+        wsh_srd_op_ended(&ctx, &flow, &second);
+    }
+    CU_ASSERT(wsh_srd_link_counted(&link, 5) == 1 && !link.imms);
+    room = 0;
+    CU_ASSERT(submit(&third) == -EAGAIN && link.imms == 0 && link.counter_writes == 5);
+}
+
 /* It is a put like any: it waits for the writes of an earlier epoch, and a message behind a fence waits for it. */
 static void counter_put_is_ordered(void)
 {
@@ -386,6 +407,7 @@ const struct unit_test unit_tests[] = {
     {"older acks do nothing, impossible ones are refused", old_and_impossible_acks},
     {"a failed peer leaves nothing pending", after_a_failure},
     {"counter puts hold credits until the peer has counted them", counter_puts_hold_credits},
+    {"a counter put in pieces holds as many credits", counter_put_in_pieces},
     {"counter puts that are no operations of the engine", fast_counter_puts},
     {"a counter put is ordered like any", counter_put_is_ordered},
     {"a refused counter put leaves nothing behind", refused_counter_put_leaves_nothing},

@@ -48,10 +48,15 @@ static void immediate_bits(void)
     CU_ASSERT_EQUAL(wsh_srd_imm_pack(0, 1, 0), 1u << 8);
     CU_ASSERT_EQUAL(wsh_srd_imm_pack(0, 0, wsh_srd_group_name(5, 3)), 5 | 3 << 6);
     CU_ASSERT(imm.pe == 0x3fff && imm.ctx == 0x1ff && imm.group == 0xff && !imm.by_counter);
-    imm = wsh_srd_imm_unpack(wsh_srd_imm_counter(0x3fff, 0xffff, 3));
-    CU_ASSERT(imm.by_counter && imm.pe == 0x3fff && imm.counter == 0xffff && imm.generation == 1);
+    imm = wsh_srd_imm_unpack(wsh_srd_imm_counter(0x3fff, 0x7fff, 3));
+    CU_ASSERT(imm.by_counter && imm.pe == 0x3fff && imm.counter == 0x7fff && imm.generation == 1);
     imm = wsh_srd_imm_unpack(wsh_srd_imm_counter(1, 2, 4));
-    CU_ASSERT(imm.by_counter && imm.pe == 1 && imm.counter == 2 && !imm.generation);
+    CU_ASSERT(imm.by_counter && imm.pe == 1 && imm.counter == 2 && !imm.generation && imm.pieces == 1);
+    for (uint32_t pieces = 2; pieces <= WSH_SRD_IMM_PIECES; pieces++) {
+        imm = wsh_srd_imm_unpack(wsh_srd_imm_piece(1, 0xfff, 4, pieces));
+        CU_ASSERT(imm.by_counter && imm.pe == 1 && imm.counter == 0xfff && !imm.generation &&
+                  imm.pieces == pieces);
+    }
     CU_ASSERT_EQUAL(wsh_srd_group_slot(wsh_srd_group_name(63, 6)), 63);
     CU_ASSERT_EQUAL(wsh_srd_group_generation(wsh_srd_group_name(63, 6)), 2);
     CU_ASSERT(wsh_srd_imm_fits(511, 16384, false) && !wsh_srd_imm_fits(511, 16385, false));

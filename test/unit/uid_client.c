@@ -11,9 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum act { ANSWERS, LATE, ENDS, CLOSES, GARBAGE, ABORTS, EXAGGERATES };
+enum act { ANSWERS, LATE, ENDS, CLOSES, GARBAGE, ABORTS, EXAGGERATES, STARVES };
 
 #define N_PES 2
+#define LEASE 0.2
 
 /* The root's side, a thread. `started`: the PE has come through shmem_init. */
 struct talk {
@@ -52,11 +53,30 @@ static void expect(int fd, enum wsh_uid_type type)
     CU_ASSERT_STRING_EQUAL(body, type == WSH_UID_PUBLISH ? "blob" : "");
 }
 
+/* What asks for the lease may come first. */
+static void skip_to(int fd, enum wsh_uid_type type)
+{
+    struct wsh_uid_head head = {0};
+    char body[8];
+
+    while (head.type != (uint32_t)type) {
+        CU_ASSERT_FATAL(!wsh_uid_receive(fd, &head, sizeof head, wsh_uid_now() + 5));
+        CU_ASSERT_FATAL(head.len < sizeof body);
+        CU_ASSERT(!wsh_uid_receive(fd, body, head.len, wsh_uid_now() + 5));
+    }
+}
+
 static void *root_run(void *arg)
 {
     struct talk *talk = arg;
     int fd = talk->fd[1];
 
+    if (talk->act == STARVES) { /* it gets no processor for some leases */
+        skip_to(fd, WSH_UID_PUBLISH);
+        usleep((useconds_t)(4e6 * LEASE));
+        reply(fd, WSH_UID_PUBLISH, 7, "answer");
+        return NULL;
+    }
     expect(fd, WSH_UID_PUBLISH);
     if (talk->act == LATE) {
         expect(fd, WSH_UID_REQUEST);
@@ -85,7 +105,8 @@ static void *ask(void *arg)
 {
     struct talk *talk = arg;
     struct wsh_uid_client *client =
-        wsh_uid_client_open(talk->fd[0], N_PES, talk->act == LATE ? 0.2 : 5, lost, 0, 0, wsh_uid_move_take);
+        wsh_uid_client_open(talk->fd[0], N_PES, talk->act == LATE ? 0.2 : 5, lost, 0,
+                            talk->act == STARVES ? LEASE : 0, wsh_uid_move_take);
     char *answer = NULL;
 
     if (talk->started)
@@ -150,6 +171,14 @@ static void returns_errors_while_it_starts(void)
     CU_ASSERT(exaggerates.rc == -ECONNABORTED && lost_status == -1);
 }
 
+static void has_no_lease_while_it_starts(void)
+{
+    struct talk starves = {.act = STARVES};
+
+    says(&starves, NULL);
+    CU_ASSERT(starves.rc == 0 && lost_status == -1);
+}
+
 static void ends_the_process_afterwards(void)
 {
     struct talk ends = {.act = ENDS, .started = true}, closes = {.act = CLOSES, .started = true};
@@ -175,6 +204,7 @@ static void ends_with_the_status_of_an_abort(void)
 const struct unit_test unit_tests[] = {
     {"answers are taken, and who is late is named", takes_answers},
     {"while the job starts its end is an error, in one line", returns_errors_while_it_starts},
+    {"while the job starts a root may be late, whatever the lease", has_no_lease_while_it_starts},
     {"afterwards it ends the process", ends_the_process_afterwards},
     {"with the status of an abort, without a line", ends_with_the_status_of_an_abort},
     {NULL, NULL},

@@ -201,6 +201,72 @@ static void names_it_beside_other_work(void)
     job.tp[0] = NULL;
 }
 
+static bool served; /* by a progress thread */
+static struct wsh_wait_help help;
+
+static int serves(struct wsh_tp *tp)
+{
+    (void)tp;
+    __atomic_store_n(&served, true, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static int no_descriptor(struct wsh_tp *tp)
+{
+    (void)tp;
+    return -ENOTSUP;
+}
+
+static void *serve(void *stop)
+{
+    wsh_wait_serve(&job, WSH_ALL_PARTS, &help, stop);
+    return NULL;
+}
+
+/* Whether it serves within a tenth of a second in which the program has begun waits again and again. */
+static bool serves_between_waits(void)
+{
+    double end = wsh_wait_now() + 0.1;
+
+    __atomic_store_n(&served, false, __ATOMIC_RELAXED);
+    while (wsh_wait_now() < end) {
+        __atomic_fetch_add(&job.waits, 1, __ATOMIC_RELAXED);
+        usleep(50);
+    }
+    return __atomic_load_n(&served, __ATOMIC_RELAXED);
+}
+
+/* A thread that leaves serving to a program that waits helps it while something long is in flight. */
+static void helps_while_asked(void)
+{
+    const struct wsh_tp_ops ops = {.progress = serves, .wait_fd = no_descriptor};
+    struct wsh_tp tp = {.ops = &ops};
+    bool stop = false, helps = false, helps_on = true;
+    pthread_t thread;
+
+    job.tp[0] = &tp;
+    job.n_tps = 1;
+    job.network = true;
+    job.env.progress = WSH_PROGRESS_AUTO;
+    job.waits = 1;
+    wsh_wait_tune(&job, 2, 4);
+    CU_ASSERT_FATAL(!pthread_create(&thread, NULL, serve, &stop));
+    wsh_wait_help(&help, 1);
+    for (int i = 0; i < 50 && !helps; i++) /* a busy machine may not run it at once */
+        helps = serves_between_waits();
+    CU_ASSERT(helps);
+    __atomic_fetch_add(&job.waiters, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 50 && helps_on; i++)
+        helps_on = serves_between_waits();
+    CU_ASSERT(!helps_on);
+    __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    job.waiters = 0;
+    job.network = false;
+    job.n_tps = 0;
+    job.tp[0] = NULL;
+}
+
 static void *signal_soon(void *arg)
 {
     pthread_t *waiter = arg;
@@ -263,6 +329,7 @@ const struct unit_test unit_tests[] = {
     {"names what it waits for", names_what_it_waits_for},
     {"looks at the clock on a busy machine", looks_at_the_clock_on_a_busy_machine},
     {"names it beside other work", names_it_beside_other_work},
+    {"helps while asked", helps_while_asked},
     {"answers SIGUSR1", answers_sigusr1},
     {"leaves the program's handler", leaves_the_programs_handler},
     {NULL, NULL},

@@ -130,6 +130,25 @@ __global__ void queued(struct arguments a)
     }
 WSH_P2P_HOST_TYPES(WAITS)
 
+#define TIMED_SETS(NAME, TYPE, FORM, S, VALUE)                                                              \
+    r += shmemx_##NAME##_wait_until_all##FORM##_timeout##S(w, a.n, a.status, a.cmp, VALUE, 1.0);            \
+    r += shmemx_##NAME##_wait_until_any##FORM##_timeout##S(w, a.n, a.status, a.cmp, VALUE, 1.0, a.indices); \
+    r += shmemx_##NAME##_wait_until_some##FORM##_timeout##S(w, a.n, a.indices, a.status, a.cmp, VALUE, 1.0, a.indices);
+#define TIMED_AT(NAME, TYPE, S)                                                                             \
+    r += shmemx_##NAME##_wait_until_timeout##S(w, a.cmp, 1, 1.0);                                           \
+    TIMED_SETS(NAME, TYPE, , S, (TYPE)1) TIMED_SETS(NAME, TYPE, _vector, S, w)                              \
+    r += shmemx_signal_wait_until_timeout##S(a.signal, a.cmp, 1, 1.0, a.signal);                            \
+    r += shmemx_counter_wait_until_timeout##S(SHMEMX_COUNTER_INVALID, 1, 1.0);
+#define TIMED(NAME, TYPE)                                                                                   \
+    __global__ void timed_##NAME(struct arguments a)                                                        \
+    {                                                                                                       \
+        TYPE *w = (TYPE *)a.dest;                                                                           \
+        int r = shmemx_pe_failed(a.pe) + shmemx_team_broken(SHMEM_TEAM_WORLD);                              \
+        TIMED_AT(NAME, TYPE, ) TIMED_AT(NAME, TYPE, _warp) TIMED_AT(NAME, TYPE, _block)                     \
+        *a.indices = (size_t)r + shmemx_failure_generation();                                               \
+    }
+WSH_P2P_TYPES(TIMED)
+
 #define VECTORS(NAME, TYPE)                                                                                 \
     __global__ void vector_##NAME(struct arguments a)                                                       \
     {                                                                                                       \

@@ -22,7 +22,7 @@ struct args {
 };
 
 /* clang-format off */
-/* Of the four parts those that are defined: WSH_FULL_MOVES, _WAITS, _COLLECTIVES, _REDUCTIONS and its _TYPES. */
+/* Of the parts those that are defined: WSH_FULL_MOVES, _LISTS, _WAITS, _COLLECTIVES, _REDUCTIONS and its _TYPES. */
 #define KERNEL(NAME, ...)                                 \
     __global__ void NAME(struct args a)                   \
     {                                                     \
@@ -47,7 +47,6 @@ struct args {
     KERNEL(put_signal_##SCOPE, shmem_putmem_signal##S(a.dest, a.source, a.n, a.signal, 1, a.op, a.pe))      \
     KERNEL(put_signal_nbi_##SCOPE, shmem_putmem_signal_nbi##S(a.dest, a.source, a.n, a.signal, 1, a.op, a.pe)) \
     KERNEL(put_counted_##SCOPE, shmemx_putmem_counted_nbi##S(a.dest, a.source, a.n, a.counter, a.pe))       \
-    KERNEL(put_list_##SCOPE, shmemx_putmem_list_nbi##S(a.puts, a.n))                                        \
     KERNEL(put_bulk_##SCOPE, extern __shared__ char scratch[];                                              \
            shmemx_putmem_bulk##S(a.dest, a.source, a.n, a.pe, scratch, 8192))                               \
     KERNEL(get_bulk_##SCOPE, extern __shared__ char scratch[];                                              \
@@ -86,6 +85,11 @@ KERNEL(puts_of_blocks, for (int pe = 0; pe < a.pe; pe++)
        shmem_putmem_signal_nbi_block(a.dest + (size_t)a.op * a.n, a.source + (size_t)pe * a.n, a.n, a.signal, 1,
                                      SHMEM_SIGNAL_ADD, pe);
        shmem_signal_wait_until_block(a.signal, SHMEM_CMP_GE, (uint64_t)a.pe))
+#endif
+
+#ifdef WSH_FULL_LISTS
+#define LISTS(SCOPE, S) KERNEL(put_list_##SCOPE, shmemx_putmem_list_nbi##S(a.puts, a.n))
+SCOPES(LISTS)
 #endif
 
 #ifdef WSH_FULL_WAITS

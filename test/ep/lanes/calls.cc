@@ -3,6 +3,7 @@
 #include "test/ep/lanes/lanes.cuh"
 
 #undef shmemx_counter_wait_until
+#undef shmemx_counter_wait_until_timeout
 #undef shmemx_counter_fetch
 #include "ep/low/calls.h"
 #ifdef EP_LOW_MASKS
@@ -13,15 +14,27 @@
 #include <sched.h>
 
 static struct shmemx_ep *instance;
+const shmemx_ep_rows_expanded_t *lanes_expanded;
 
 extern "C" int ep_host_workers(void)
 {
     return EP_LOW_WORKERS;
 }
 
+/* A mutant does not tell other hosts that it declines a call. */
+static void tell_less(const void *source, size_t len)
+{
+    struct ep_header *header = (struct ep_header *)(uintptr_t)source;
+
+    if (lanes_mutant("quiet_decline") && len && header->agreed == SHMEMX_EP_DECLINES)
+        header->agreed = SHMEMX_EP_AGREES;
+}
+
 void lanes_put(void *dest, const void *source, size_t len, shmemx_counter_t counter, int pe)
 {
     lanes_ballot(true);
+    if (threadIdx.x % 32 == 0)
+        tell_less(source, len);
     if (threadIdx.x % 32 == 0)
         shmemx_ctx_putmem_counted_nbi(instance->ctx, dest, source, len, counter, pe);
     lanes_ballot(true);
@@ -32,6 +45,16 @@ void lanes_flush(void)
     if (threadIdx.x % 32 == 0)
         shmemx_ctx_flush(instance->ctx);
     lanes_ballot(true);
+}
+
+/* Others run meanwhile; a poll of some word of the host serves peers. */
+int lanes_look(shmemx_counter_t counter, uint64_t value)
+{
+    if (shmemx_counter_fetch(counter) >= value)
+        return SHMEMX_WAIT_SATISFIED;
+    shmem_uint64_test((uint64_t *)instance->arena, SHMEM_CMP_EQ, 1);
+    lanes_poll();
+    return SHMEMX_WAIT_TIMEOUT;
 }
 
 /* A mutant takes every put of another host to have come. */
@@ -82,9 +105,23 @@ static void run(struct shmemx_ep *ep, void (*body)(void *), const void *call)
         run(ep, name##_body, call);                                                 \
     }
 HALF(dispatch_send, ep_dispatch_send, shmemx_ep_dispatch_t)
-HALF(dispatch_receive, ep_dispatch_receive, shmemx_ep_dispatch_t)
 HALF(combine_send, ep_combine_send, shmemx_ep_combine_t)
 HALF(combine_receive, ep_combine_receive, shmemx_ep_combine_t)
+
+static void dispatch_receive_body(void *arg)
+{
+    struct half *half = (struct half *)arg;
+
+    ep_dispatch_receive(&half->run, (const shmemx_ep_dispatch_t *)half->call);
+}
+
+/* A mutant forwards again where the receiving half comes again. */
+extern "C" void ep_host_dispatch_receive(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    if (lanes_mutant("forwards_twice"))
+        ep->state->forwarded = 0;
+    run(ep, dispatch_receive_body, call);
+}
 
 static void pull_dispatch_body(void *arg)
 {
@@ -94,9 +131,19 @@ static void pull_dispatch_body(void *arg)
     ep_pull_dispatch(&half->run, call, call->halves);
 }
 
+/* Mutants do not write padding, or have experts begin elsewhere. */
 extern "C" void ep_host_pull_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
+    shmemx_ep_rows_expanded_t expanded;
+
+    if (call->expanded) {
+        expanded = *call->expanded;
+        expanded.zero &= !lanes_mutant("no_padding");
+        expanded.alignment += lanes_mutant("wrong_places");
+        lanes_expanded = &expanded;
+    }
     run(ep, pull_dispatch_body, call);
+    lanes_expanded = NULL;
 }
 
 static void pull_combine_body(void *arg)
@@ -124,29 +171,20 @@ extern "C" void ep_host_pull_combine(struct shmemx_ep *ep, const shmemx_ep_combi
 
 /* As launches do (ep/device/masks/host.cuh): kernels have masks of their own. */
 #ifdef EP_LOW_MASKS
-static void look_for_failures(void)
-{
-    ep_masks_news(instance);
-}
-
 static void masks_before(struct shmemx_ep *ep, int halves)
 {
-    static uint8_t failed[64];
-
     instance = ep;
-    lanes_idle = look_for_failures;
-    ep->masks->failed = failed;
-    ep->masks->live->failed = failed;
     if (halves & SHMEMX_EP_SEND)
         ep_masks_look(ep);
     ep_masks_to_live(ep);
-    ep->masks->live->met = ep->masks->live->blanks = 0;
+    ep->masks->live->met = ep->masks->live->blanks = ep->masks->live->passed = 0;
     memcpy(ep_live_of(&ep->shape, ep->state), ep->masks->live, ep_live_bytes(&ep->shape));
 }
 
 static void masks_after(struct shmemx_ep *ep)
 {
     memcpy(ep->masks->live, ep_live_of(&ep->shape, ep->state), ep_live_bytes(&ep->shape));
+    memcpy(ep->masks->state, ep->state, sizeof *ep->state); /* as for kernels: it has room for it */
     ep_masks_from_live(ep);
 }
 #else
@@ -164,7 +202,7 @@ static void low_dispatch_body(void *arg)
     struct half *half = (struct half *)arg;
     const shmemx_ep_dispatch_t *call = (const shmemx_ep_dispatch_t *)half->call;
 
-    ep_low_masks_begin(&half->run);
+    ep_low_masks_begin(&half->run, call->halves);
     ep_low_dispatch(&half->run, call, call->halves);
 }
 
@@ -180,7 +218,7 @@ static void low_combine_body(void *arg)
     struct half *half = (struct half *)arg;
     const shmemx_ep_combine_t *call = (const shmemx_ep_combine_t *)half->call;
 
-    ep_low_masks_begin(&half->run);
+    ep_low_masks_begin(&half->run, call->halves);
     ep_low_combine(&half->run, call, call->halves);
 }
 

@@ -13,7 +13,23 @@ struct lane {
     ucontext_t start;
     jmp_buf at;
     bool begun, ended;
+    void *fake; /* of AddressSanitizer */
 };
+
+/* AddressSanitizer knows the stack that is jumped to: before the jump, and after it. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#define before_jump __sanitizer_start_switch_fiber
+#define after_jump __sanitizer_finish_switch_fiber
+#else
+static inline void before_jump(void **, const void *, size_t)
+{
+}
+
+static inline void after_jump(void *, const void **, size_t *)
+{
+}
+#endif
 
 /* Lanes that wait for each other: the second half is written while the first one is still read. */
 struct barrier {
@@ -27,20 +43,32 @@ static struct lane lanes[LANES];
 static struct barrier warps[LANES / 32], blocks[LANES_BLOCKS];
 static int current;
 static jmp_buf scheduler;
+static char *stacks;
+static void *scheduler_fake;
+static const void *scheduler_stack;
+static size_t scheduler_stack_size;
 static void (*lane_body)(void *arg);
 static void *lane_arg;
+
+static void to_scheduler(void **fake)
+{
+    before_jump(fake, scheduler_stack, scheduler_stack_size);
+    _longjmp(scheduler, 1);
+}
 
 void lanes_yield(void)
 {
     if (!_setjmp(lanes[current].at))
-        _longjmp(scheduler, 1);
+        to_scheduler(&lanes[current].fake);
+    after_jump(lanes[current].fake, &scheduler_stack, &scheduler_stack_size);
 }
 
 static void lane_main(void)
 {
+    after_jump(NULL, &scheduler_stack, &scheduler_stack_size);
     lane_body(lane_arg);
     lanes[current].ended = true;
-    _longjmp(scheduler, 1);
+    to_scheduler(NULL);
 }
 
 static void enter(int lane)
@@ -48,8 +76,11 @@ static void enter(int lane)
     current = lane;
     threadIdx.x = (unsigned)lane % LANES_A_BLOCK;
     blockIdx.x = (unsigned)lane / LANES_A_BLOCK;
-    if (_setjmp(scheduler))
+    if (_setjmp(scheduler)) {
+        after_jump(scheduler_fake, NULL, NULL);
         return;
+    }
+    before_jump(&scheduler_fake, stacks + (size_t)lane * STACK, STACK);
     if (lanes[lane].begun)
         _longjmp(lanes[lane].at, 1);
     lanes[lane].begun = true;
@@ -91,24 +122,24 @@ bool lanes_mutant(const char *name)
     return mutant && !strcmp(mutant, name);
 }
 
-void (*lanes_idle)(void);
+void lanes_masked(void)
+{
+    if (lanes_mutant("slow_masks") || lanes_mutant("no_agreement"))
+        usleep(130000);
+}
 
 /* A poll: others may have to run before, lanes and processes. */
 void lanes_poll(void)
 {
     static unsigned polls;
 
-    if (++polls % (16 * LANES) == 0) {
+    if (++polls % (16 * LANES) == 0)
         sched_yield();
-        if (lanes_idle)
-            lanes_idle();
-    }
     lanes_yield();
 }
 
 void lanes_run(void (*body)(void *arg), void *arg)
 {
-    static char *stacks;
     bool more = true;
 
     if (!stacks)

@@ -16,11 +16,17 @@
 #include <unistd.h>
 
 #define EP_BLOCK_WARPS 2
-#ifndef EP_LOW_MASKS
-#define EP_LOW_FAR 1
-#endif
 #define EP_WATCH_POLLS 4
+#define EP_RANK_WORDS 1
+#define EP_LOW_NVFP4 ((run)->shape.dtype == SHMEMX_EP_NVFP4)
+#define EP_LOW_HALVES 1
+#define EP_LOW_SIGNALS ((args)->signals != NULL)
+#define EP_EXPANDED_OF(run) lanes_expanded
+#define EP_EXPANDS 1
 enum { LANES_BLOCKS = 3, LANES_A_BLOCK = EP_BLOCK_WARPS * 32, LANES = LANES_BLOCKS * LANES_A_BLOCK };
+
+/* Of the dispatch that lanes run, or NULL. */
+extern const shmemx_ep_rows_expanded_t *lanes_expanded;
 
 /* Runs body(arg) in all lanes, until all have ended. */
 void lanes_run(void (*body)(void *arg), void *arg);
@@ -35,9 +41,6 @@ char *lanes_shared(void);
 
 /* Whether LANES_MUTANT names this mistake, which a test must notice. */
 bool lanes_mutant(const char *name);
-
-/* Now and then, while lanes wait. */
-extern void (*lanes_idle)(void);
 
 /* The calling lane has polled a word in vain. */
 void lanes_poll(void);
@@ -144,24 +147,41 @@ template <class T> static inline T atomicCAS(T *word, T expected, T value)
     return before;
 }
 
+/* PEs are masked by such: one that is late comes meanwhile, and other groups see what this one has not waited for. */
+#define EP_AGREES() (!lanes_mutant("no_agreement"))
+void lanes_masked(void);
+
 template <class T> static inline T atomicExch(T *word, T value)
 {
     T before = *word;
 
     *word = value;
+    if (sizeof value == 4)
+        lanes_masked();
     lanes_yield();
     return before;
 }
 
+/* A mutant loses a bit now and then, as without atomics. */
 static inline void atomicOr(uint32_t *word, uint32_t bits)
 {
-    *word |= bits;
+    static unsigned times;
+
+    if (!lanes_mutant("lost_bits") || ++times % 5)
+        *word |= bits;
 }
 
 static inline uint64_t wsh_ptx_poll(const uint64_t *word)
 {
     lanes_poll();
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* A mutant takes every word of a program to have come. */
+static inline uint32_t wsh_ptx_poll(const uint32_t *word)
+{
+    lanes_poll();
+    return lanes_mutant("early_signals") ? UINT32_MAX : __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
 static inline void wsh_ptx_put(uint64_t *word, uint64_t value)
@@ -223,6 +243,7 @@ static inline int __popc(unsigned bits)
 void lanes_put(void *dest, const void *source, size_t len, shmemx_counter_t counter, int pe);
 void lanes_flush(void);
 void lanes_wait(shmemx_counter_t counter, uint64_t value);
+int lanes_look(shmemx_counter_t counter, uint64_t value);
 uint64_t lanes_fetch(shmemx_counter_t counter);
 #define shmemx_putmem_counted_nbi_warp lanes_put
 #define shmemx_flush_warp lanes_flush
@@ -230,6 +251,7 @@ uint64_t lanes_fetch(shmemx_counter_t counter);
 #define shmem_putmem_nbi_warp(dest, source, len, pe) ((void)(dest), (void)(source))
 #define shmem_putmem_signal_nbi_warp(dest, source, len, word, value, set, pe) ((void)(word))
 #define shmemx_counter_wait_until lanes_wait
+#define shmemx_counter_wait_until_timeout(counter, value, seconds) lanes_look(counter, value)
 #define shmemx_counter_fetch lanes_fetch
 
 #define EP_SHARED(type, name, n)            \

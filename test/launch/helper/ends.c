@@ -55,6 +55,20 @@ static void end_by(const char *how)
     exit(0);
 }
 
+/* Nonblocking collectives, of which the first is waited for, or tested until it ends. */
+static void exchange(const char *how)
+{
+    static long to[64], from[64];
+    shmemx_req_h requests[3];
+    int rc = 1;
+
+    for (int i = 0; i < 3; i++)
+        shmemx_long_alltoall_nb(SHMEM_TEAM_WORLD, to, from, 1, &requests[i]);
+    while (!strcmp(how, "nbtest") && rc > 0)
+        rc = shmemx_req_test(&requests[0]);
+    shmemx_req_wait_all(requests, 3);
+}
+
 /* What the others do after a while. */
 static void go_on(const char *then, int me, int n)
 {
@@ -66,6 +80,8 @@ static void go_on(const char *then, int me, int n)
     }
     if (!strcmp(then, "get"))
         shmem_long_g(&word, n - 1);
+    if (!strcmp(then, "nb") || !strcmp(then, "nbtest"))
+        exchange(then);
     if (!strcmp(then, "finalize"))
         shmem_finalize();
     printf("PE %d of %d has gone on\n", me, n);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * survive HOW WHO ROUTINE: PE WHO dies by HOW (kill, segv, exit3; late: oshrun is stopped meanwhile, for 4 s) in the
- * middle of many collectives ROUTINE (barrier, sum, sums, broadcast, alltoall, split; nb1, nb8: so many nonblocking in
- * flight; alltoallv, also nonblocking; timed: waits with a limit); the others check what they are told and go on.
+ * survive HOW WHO ROUTINE: PE WHO dies by HOW (kill, segv, exit3; late: oshrun is stopped meanwhile, for 4 s; early: by
+ * SIGKILL before the first) in the middle of many collectives ROUTINE (barrier, sum, sums, broadcast, alltoall, split;
+ * nb1, nb8: so many nonblocking in flight; alltoallv, also nonblocking; timed: waits with a limit; init: teams by an
+ * id, that PEs have and PE WHO does not come with); the others check what they are told and go on.
+ * ROUTINE again: as sum, and the others call shmem_init once more.
  * ROUTINE rma: it dies among puts, gets, atomics and fences to random PEs; what went between the others is exact.
  */
 #define _GNU_SOURCE
@@ -10,6 +12,7 @@
 #include "test/launch/helper/moves.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,7 @@
 enum { N = 4096, DIES_AT = 100, CALLS = 1000000, MOVES = 20000 };
 static long src[N], dest[N];
 static long told[MOVE_PES]; /* by source */
+static long never;
 
 enum { FLIGHT = 8 };
 static long nb_dest[FLIGHT][N];
@@ -61,7 +65,7 @@ static int call_alltoallv(shmem_team_t team)
     return rc;
 }
 
-static long never;
+static const char *way;
 static int victim, heard, heard_of; /* by shmemx_on_failure */
 
 static void hear(int pe, void *arg)
@@ -70,8 +74,33 @@ static void hear(int pe, void *arg)
     __atomic_fetch_add((int *)arg, 1, __ATOMIC_RELEASE);
 }
 
+static void die(const char *how);
+
+/* A team of all members by an id, which each of them makes in turn. */
+static int call_init(shmem_team_t team)
+{
+    static uint64_t id;
+    static long turn;
+    const int n = shmem_team_n_pes(team), me = shmem_team_my_pe(team), root = (int)(turn % n);
+    shmem_team_t fresh;
+
+    if (me == root)
+        shmemx_team_get_id(&id);
+    if (shmem_uint64_broadcast(team, &id, &id, 1, root))
+        return 1;
+    if (shmem_my_pe() == victim && turn == DIES_AT)
+        die(way);
+    turn++;
+    if (shmemx_team_init(id, n, me, NULL, 0, &fresh))
+        return 1;
+    shmem_team_destroy(fresh);
+    return 0;
+}
+
 static int call(const char *routine, shmem_team_t team)
 {
+    if (!strcmp(routine, "init"))
+        return call_init(team);
     if (!strcmp(routine, "timed"))
         return shmemx_wait_until_timeout(&never, SHMEM_CMP_EQ, 1, shmem_my_pe() == victim ? 1e-3 : 60.) == 2;
     if (!strncmp(routine, "nb", 2))
@@ -80,7 +109,7 @@ static int call(const char *routine, shmem_team_t team)
         return call_alltoallv(team);
     if (!strcmp(routine, "barrier"))
         return shmemx_team_barrier(team);
-    if (!strcmp(routine, "sum"))
+    if (!strcmp(routine, "sum") || !strcmp(routine, "again"))
         return shmem_long_sum_reduce(team, dest, src, 1);
     if (!strcmp(routine, "sums"))
         return shmem_long_sum_reduce(team, dest, src, N);
@@ -167,6 +196,18 @@ static void moves(const char *how, int who)
           "what is fetched from a PE that has failed is not 0");
 }
 
+/* A member that has failed is told from a `dest` that is too small. */
+static void packed_check(shmem_team_t team)
+{
+    static size_t counts[64], offsets[64], to_counts[64], to_offsets[64];
+    size_t need = SIZE_MAX;
+
+    check(shmemx_long_alltoallv_packed_nelems(team, dest, to_counts, to_offsets, N, 1, &need, src, counts,
+                                              offsets) != 0,
+          "an alltoallv returns 0");
+    check(need <= N, "an alltoallv says that dest is too small");
+}
+
 /* All survivors, the same way: of `who` alone. */
 static void check_news(int who, shmem_team_t team)
 {
@@ -208,6 +249,7 @@ static void go_on(int who, shmem_team_t team)
           "the survivors");
     src[0] = 1;
     check(!shmem_long_sum_reduce(all, &sum, src, 1) && sum == n - 1, "the sum of survivors");
+    check(!call_init(all), "no team of survivors by an id");
     at = shmem_calloc(10, sizeof *at);
     check(at != NULL, "no memory after the shrink");
     check(!shmemx_set_lock_status(&lock), "a lock after the shrink");
@@ -223,24 +265,27 @@ int main(int argc, char **argv)
 {
     shmem_team_t team = SHMEM_TEAM_WORLD;
     int rc = 0, who, me, n;
+    bool early;
 
     if (argc < 4)
         return 99;
+    early = !strcmp(argv[1], "early");
     start();
     me = shmem_my_pe();
     n = shmem_n_pes();
     who = atoi(argv[2]) < 0 ? n + atoi(argv[2]) : atoi(argv[2]);
     if (!strcmp(argv[3], "split"))
         shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
-    check(!shmemx_failure_generation() && !shmemx_team_broken(team) && !shmemx_failed_pes(NULL, 0),
+    check(early || (!shmemx_failure_generation() && !shmemx_team_broken(team) && !shmemx_failed_pes(NULL, 0)),
           "nobody has failed yet");
     victim = who;
+    way = argv[1];
     check(!shmemx_on_failure(hear, &heard), "no function");
     if (!strcmp(argv[3], "rma"))
         moves(argv[1], who);
     for (int i = 0; i < CALLS && !rc; i++) {
-        if (me == who && i == DIES_AT)
-            die(argv[1]);
+        if (me == who && i == (early ? 0 : DIES_AT) && strcmp(argv[3], "init"))
+            die(early ? "kill" : argv[1]);
         rc = call(argv[3], team);
     }
     check(rc, "a collective without a member returns 0");
@@ -250,9 +295,12 @@ int main(int argc, char **argv)
         check(call(argv[3], team) != 0, "a later one returns 0");
     check(shmem_long_broadcast(team, dest, src, 1, who ? 0 : 1) != 0,
           "a broadcast whose root lives returns 0");
+    packed_check(team);
     shmem_barrier_all(); /* returns */
     go_on(who, team);
     printf("PE %d went on\n", me);
     shmem_finalize();
+    if (!strcmp(argv[3], "again"))
+        shmem_init();
     return 0;
 }

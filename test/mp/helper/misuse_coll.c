@@ -119,6 +119,13 @@ static void dest_too_far(void)
     shmemx_alltoallvmem(alone(), box, &one, &far, box + 4, &one, &zero);
 }
 
+static void source_too_far(void)
+{
+    size_t one = 1, far = SIZE_MAX / 2, zero = 0;
+
+    shmemx_long_alltoallv(alone(), box, &one, &zero, box + 4, &one, &far);
+}
+
 static void source_null(void)
 {
     size_t one = 1, zero = 0;
@@ -144,6 +151,7 @@ static const struct {
     {"request_twice", request_twice},
     {"set_too_large", set_too_large},
     {"source_null", source_null},
+    {"source_too_far", source_too_far},
     {"stride_of_nothing", stride_of_nothing},
     {"wrong_root", wrong_root},
 };
