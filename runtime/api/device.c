@@ -24,7 +24,7 @@ void *shmemx_malloc_device(size_t size)
 {
     wsh_api_ready("shmemx_malloc_device");
     if (size)
-        WSH_API_SAME("shmemx_malloc_device", &wsh_job.world, "%zu bytes", size);
+        WSH_API_SAME("shmemx_malloc_device", wsh_job.all, "%zu bytes", size);
     return wsh_device_malloc(&wsh_job, size, 0, "shmemx_malloc_device");
 }
 
@@ -32,7 +32,7 @@ void *shmemx_calloc_device(size_t count, size_t size)
 {
     wsh_api_ready("shmemx_calloc_device");
     if (count && size)
-        WSH_API_SAME("shmemx_calloc_device", &wsh_job.world, "%zu times %zu bytes", count, size);
+        WSH_API_SAME("shmemx_calloc_device", wsh_job.all, "%zu times %zu bytes", count, size);
     return wsh_device_calloc(&wsh_job, count, size);
 }
 
@@ -42,7 +42,7 @@ void *shmemx_align_device(size_t alignment, size_t size)
     if (!wsh_api_alignment("shmemx_align_device", alignment, sizeof(void *)))
         return NULL;
     if (size)
-        WSH_API_SAME("shmemx_align_device", &wsh_job.world, "%zu bytes, aligned to %zu", size, alignment);
+        WSH_API_SAME("shmemx_align_device", wsh_job.all, "%zu bytes, aligned to %zu", size, alignment);
     return wsh_device_malloc(&wsh_job, size, alignment, "shmemx_align_device");
 }
 

@@ -96,21 +96,27 @@ static size_t block_longest(const size_t *counts, int n, size_t width)
     return wsh_api_len(most, width);
 }
 
-/* Bytes of dest, from its beginning. */
-static size_t dest_len(const struct wsh_alltoallv *v, int n)
+/* Bytes from the beginning of an array to where the last of its blocks ends. */
+static size_t blocks_len(const size_t *counts, const size_t *offsets, int n, size_t width)
 {
-    size_t most = v->packed ? v->dest_max : 0;
+    size_t most = 0;
 
-    for (int member = 0; member < n && !v->packed; member++) {
+    for (int member = 0; member < n; member++) {
         size_t end;
 
-        if (!v->dest_counts[member])
+        if (!counts[member])
             continue;
-        if (__builtin_add_overflow(v->dest_counts[member], v->dest_offsets[member], &end))
+        if (__builtin_add_overflow(counts[member], offsets[member], &end))
             end = SIZE_MAX;
         most = end > most ? end : most;
     }
-    return wsh_api_len(most, v->width);
+    return wsh_api_len(most, width);
+}
+
+static size_t dest_len(const struct wsh_alltoallv *v, int n)
+{
+    return v->packed ? wsh_api_len(v->dest_max, v->width)
+                     : blocks_len(v->dest_counts, v->dest_offsets, n, v->width);
 }
 
 static const char *block_at(const void *array, const size_t *offsets, size_t width, int member)
@@ -159,6 +165,9 @@ void wsh_api_alltoallv_check(const struct wsh_api_nb *what, const struct wsh_tea
         wsh_api_bad(what->routine, "source_counts has a block of more than 2^47 bytes");
     if (wsh_unlikely(longest && !source))
         wsh_api_bad(what->routine, "source is NULL");
+    if (wsh_unlikely(blocks_len(v->counts, v->offsets, team->n_pes, v->width) > PTRDIFF_MAX))
+        wsh_api_bad(what->routine,
+                    "source_offsets has a block beyond all memory; they count elements from source on");
     len = dest_len(v, team->n_pes);
     if (len)
         wsh_api_symmetric(what->coll.dest, dest, len);

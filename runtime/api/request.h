@@ -114,6 +114,8 @@ static WSH_INLINE int wsh_api_alltoallv_nb(const struct wsh_api_nb *what, shmem_
 
     wsh_api_request(what->routine, request);
     wsh_api_alltoallv_check(what, members, dest, source, v);
+    if (v->packed)
+        *v->need = 0; /* where a member has failed: it is no dest that is too small */
     return wsh_req_begin(members, what->routine, v->packed ? WSH_REQ_ALLTOALLV_PACKED : WSH_REQ_ALLTOALLV,
                          &args, request);
 }

@@ -2,6 +2,7 @@
 /* What the failure of a member means for a team's collectives. */
 #include "runtime/coll/coll.h"
 
+#include "base/err.h"
 #include "base/log.h"
 #include "runtime/job/job.h"
 
@@ -39,6 +40,12 @@ bool wsh_coll_met_failure(struct wsh_team *team, const char *what, int rc)
                  (int)strcspn(what, ":"), what, pe);
     wsh_coll_break(team);
     return true;
+}
+
+void wsh_coll_end_unless_failed(struct wsh_team *team, const char *what, int rc)
+{
+    if (!wsh_coll_met_failure(team, what, rc))
+        wsh_abort(1);
 }
 
 bool wsh_coll_is_broken(struct wsh_team *team)

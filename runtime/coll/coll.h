@@ -32,6 +32,9 @@ void wsh_coll_break(struct wsh_team *team);
 /* Has a collective `what` ended with `rc` because a member has failed? Then a line, and the team is broken. */
 bool wsh_coll_met_failure(struct wsh_team *team, const char *what, int rc);
 
+/* The same where the call's result then says so to the program; what has ended for another reason ends the job. */
+void wsh_coll_end_unless_failed(struct wsh_team *team, const char *what, int rc);
+
 /* Has a member failed? Asks the launcher's memory; local. */
 bool wsh_coll_is_broken(struct wsh_team *team);
 

@@ -9,11 +9,11 @@
 #include "runtime/gpu/cuda_watch.h"
 #include "runtime/gpu/device_heap.h"
 #include "runtime/gpu/gpu_ops.h"
+#include "runtime/gpu/segments.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/progress.h"
 #include "runtime/gpu/proxy/proxy.h"
 #include "runtime/gpu/stage/host.h"
-#include "runtime/gpu/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,8 +98,6 @@ static int open_here(struct wsh_job *job, const char *routine)
     rc = open_gpu(job, routine);
     wsh_signals_restore(&before);
     if (!rc)
-        wsh_gpu_sharers_open(job);
-    if (!rc)
         rc = wsh_device_heap_open(job);
     if (!rc)
         rc = with_no_progress(job, open_parts);
@@ -171,6 +169,32 @@ static int peers_connect(struct wsh_job *job, bool ok, struct wsh_peer_blob *pee
     return rc;
 }
 
+/*
+ * Copies of device memory, of few bytes and of many: the driver prepares its first ones, which takes 0.1 ms. Here it
+ * does so for the program's first put on a stream. An error comes again in a copy that has a caller.
+ */
+static void warm_copies(const struct wsh_job *job)
+{
+    static const size_t lengths[] = {64, 1 << 20};
+    const struct wsh_cuda *cu = wsh_cuda();
+    const wsh_cu_ptr from = (wsh_cu_ptr)(uintptr_t)job->device.heap.mem.base;
+    wsh_cu_stream stream = NULL;
+    wsh_cu_ptr to = 0;
+
+    if (wsh_gpu_enter(&job->device.gpu))
+        return;
+    if (!cu->mem_alloc(&to, lengths[1]) && !cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, 0)) {
+        for (int i = 0; i < 2; i++)
+            if (lengths[i] <= job->heap.seg[WSH_SEG_DEVICE].len)
+                cu->copy(to, from, lengths[i], stream);
+        cu->stream_sync(stream);
+        cu->stream_destroy(stream);
+    }
+    if (to)
+        cu->mem_free(to);
+    wsh_gpu_leave(&job->device.gpu);
+}
+
 static int gpus_attach(struct wsh_job *job, const char *routine)
 {
     struct wsh_peer_blob *peers = calloc((size_t)job->n_pes, sizeof *peers);
@@ -191,6 +215,8 @@ static int gpus_attach(struct wsh_job *job, const char *routine)
         rc = wsh_stage_host_warm(job);
     if (!rc)
         rc = wsh_buffers_attach(job);
+    if (!rc)
+        warm_copies(job);
     if (wsh_agree(&job->world, !rc, &all_ok))
         wsh_abort(1);
     for (int pe = 0; peers && pe < job->n_pes; pe++)
@@ -224,9 +250,14 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
     }
     if (job->device.attached)
         return wsh_device_state_refill(job);
-    rc = wsh_barrier(&job->world, routine);
+    rc = wsh_segments_all_live(job, routine);
     if (rc)
         return rc;
+    rc = wsh_barrier(&job->world, routine);
+    if (rc) {
+        (void)wsh_coll_met_failure(&job->world, routine, rc);
+        return rc;
+    }
     wsh_gpu_ops_set();
     rc = wsh_stage_host_reserve(job);
     if (rc)

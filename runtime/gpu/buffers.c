@@ -52,9 +52,11 @@ static int check_room(int seg)
 
 int wsh_buffer_add(struct wsh_job *job, void *base, size_t len, const char *routine)
 {
-    int seg = wsh_segment_next(job), rc = check_room(seg);
+    int seg = wsh_segment_next(job), rc = wsh_segments_all_live(job, routine);
     const struct wsh_mem mem = {(enum wsh_seg)seg, WSH_MEM_DEVICE, base, len, -1, NULL, 0, 0};
 
+    if (!rc)
+        rc = check_room(seg);
     if (rc)
         return rc;
     rc = wsh_segment_add(job, &mem, check_buffer(job, routine, base, len), routine);

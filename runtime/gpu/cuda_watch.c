@@ -25,6 +25,7 @@
 
 /* Between looks; a longer pause counts as so much: the process may have been stopped. */
 #define CHECK_EVERY_MS 100
+#define NEWS_EVERY_MS 10 /* where PEs may fail and the others go on: kernels wait for the news */
 #define PAUSE_MAX 1.0
 #define LONG 1.0 /* seconds in one call, for a report of something else */
 
@@ -87,7 +88,7 @@ static void stay_report(const struct wsh_cuda_stay *stay)
 }
 
 /* Reads host memory only: no call of CUDA may be made, since it could wait for a kernel that waits. */
-static void kernels_check(const struct wsh_job *job)
+static void kernels_check(struct wsh_job *job)
 {
     if (wsh_device_errors_watch(job) && wsh_cuda_watch_may_end())
         wsh_abort(1);
@@ -97,16 +98,18 @@ static void *watch_run(void *arg)
 {
     const struct wsh_cuda_watch *watch = arg;
     double last = wsh_wait_now(), now, passed;
+    int every = watch->job->failures.failed ? NEWS_EVERY_MS : CHECK_EVERY_MS;
     struct wsh_cuda_stay stay;
 
-    while (!wsh_wait_pause(watch->stop, CHECK_EVERY_MS)) {
+    while (!wsh_wait_pause(watch->stop, every)) {
         now = wsh_wait_now();
         passed = now - last < PAUSE_MAX ? now - last : PAUSE_MAX;
         last = now;
         wsh_cuda_calls_check(passed);
-        while (wsh_cuda_calls_due(watch->job->env.hang_seconds, &stay))
+        while (watch->job->env.hang_seconds > 0 && wsh_cuda_calls_due(watch->job->env.hang_seconds, &stay))
             stay_report(&stay);
-        wsh_device_ops()->watch();
+        if (watch->job->env.hang_seconds > 0)
+            wsh_device_ops()->watch();
         kernels_check(watch->job);
     }
     return NULL;
@@ -128,11 +131,12 @@ static int watch_start(struct wsh_cuda_watch *watch)
 
 int wsh_cuda_watch_open(struct wsh_job *job)
 {
-    struct wsh_cuda_watch *watch = job->env.hang_seconds > 0 ? calloc(1, sizeof *watch) : NULL;
+    bool wanted = job->env.hang_seconds > 0 || job->failures.failed;
+    struct wsh_cuda_watch *watch = wanted ? calloc(1, sizeof *watch) : NULL;
     int rc;
 
     if (!watch)
-        return job->env.hang_seconds > 0 ? -ENOMEM : 0;
+        return wanted ? -ENOMEM : 0;
     watch->job = job;
     watch->stop = eventfd(0, EFD_CLOEXEC);
     rc = watch->stop < 0 ? -errno : watch_start(watch);

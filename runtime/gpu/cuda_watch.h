@@ -2,7 +2,7 @@
 /*
  * Watches for threads of this PE that do not return from the CUDA driver. A thread of its own does this, since all
  * others may be in the driver or wait for one that is. It also watches the proxy, and prints errors that kernels
- * report.
+ * report, and tells kernels who has failed.
  */
 #ifndef WSH_CUDA_WATCH_H
 #define WSH_CUDA_WATCH_H
@@ -14,7 +14,7 @@
 struct wsh_cuda_stay;
 struct wsh_job;
 
-/* While a GPU is attached, where SHMEM_HANG_SECONDS is not 0. open: 0 or a logged error. */
+/* While a GPU is attached, where SHMEM_HANG_SECONDS is not 0 or PEs may fail. open: 0 or a logged error. */
 int wsh_cuda_watch_open(struct wsh_job *job);
 void wsh_cuda_watch_close(struct wsh_job *job);
 

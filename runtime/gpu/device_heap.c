@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/gpu/host.h"
-#include "runtime/gpu/users.h"
 #include "runtime/job/job.h"
 #include "runtime/memory/free_later.h"
 #include "runtime/op/rma.h"
@@ -99,7 +98,6 @@ void wsh_device_heap_close(struct wsh_job *job)
     device->sync_areas = device->counters = device->nic_counters = NULL;
     device->attached = false;
     device->sharers = 0;
-    wsh_gpu_sharers_close(job);
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
 }
 
@@ -129,14 +127,16 @@ static size_t block_take(struct wsh_job *job, size_t size, size_t align, const c
 {
     struct wsh_device_heap *heap = &job->device.heap;
     size_t off = block_within(heap, size, align);
+    int rc;
 
     if (off != WSH_ALLOC_NONE && off + size <= heap->mem.len)
         return off;
     if (off != WSH_ALLOC_NONE)
         wsh_alloc_put(heap->alloc, off);
-    if (wsh_release_barrier(job, true, NULL, routine))
-        wsh_abort(1);
-    return block_within(heap, size, align);
+    rc = wsh_release_barrier(job, true, NULL, routine);
+    if (rc)
+        wsh_coll_end_unless_failed(job->all, routine, rc);
+    return rc ? WSH_ALLOC_NONE : block_within(heap, size, align);
 }
 
 /* A range with memory behind it on every PE, or WSH_ALLOC_NONE on every PE; teams may have some of it. */
@@ -157,14 +157,17 @@ static size_t range_get(struct wsh_job *job, size_t size, size_t align, const ch
     return off;
 }
 
-/* The end of the last range of a team at any PE that meets [off, off + len); 0: there is none. */
-static size_t team_memory_end(struct wsh_job *job, size_t off, size_t len, const char *routine)
+/*
+ * The end of the last range of a team at any PE that meets [off, off + len), or 0 for none. False: a PE has failed, and
+ * the others go on.
+ */
+static bool team_memory_end(struct wsh_job *job, size_t off, size_t len, size_t *end, const char *routine)
 {
-    size_t end;
+    int rc = wsh_team_memory_end_anywhere(job, true, off, len, end, routine);
 
-    if (wsh_team_memory_end_anywhere(job, true, off, len, &end, routine))
-        wsh_abort(1);
-    return end;
+    if (rc)
+        wsh_coll_end_unless_failed(job->all, routine, rc);
+    return !rc;
 }
 
 /*
@@ -178,7 +181,10 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align, con
 
     if (off == WSH_ALLOC_NONE)
         return off;
-    end = team_memory_end(job, off, size, routine);
+    if (!team_memory_end(job, off, size, &end, routine)) {
+        wsh_alloc_put(alloc, off);
+        return WSH_ALLOC_NONE;
+    }
     if (!end)
         return off;
     if (end > off + size && wsh_alloc_resize(alloc, off, end - off))
@@ -188,15 +194,25 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align, con
     return next;
 }
 
+/* The end of an allocation; survivors of a failure count those of both heaps. */
+static void *finished(struct wsh_job *job, size_t off)
+{
+    if (off == WSH_ALLOC_NONE)
+        return NULL;
+    job->heap.finished++;
+    return base_of(job) + off;
+}
+
 void *wsh_device_heap_malloc(struct wsh_job *job, size_t size, size_t align, const char *routine)
 {
     size_t off = get_everywhere(job, size, align, routine);
+    int rc = off == WSH_ALLOC_NONE ? 0 : wsh_release_barrier(job, true, NULL, routine);
 
-    if (off == WSH_ALLOC_NONE)
-        return NULL;
-    if (wsh_release_barrier(job, true, NULL, routine))
-        wsh_abort(1);
-    return base_of(job) + off;
+    if (!rc)
+        return finished(job, off);
+    wsh_coll_end_unless_failed(job->all, routine, rc);
+    wsh_alloc_put(job->device.heap.alloc, off);
+    return NULL;
 }
 
 /* On the stream of the context that the program cannot see; waits for its end. 0 or the driver's status. */
@@ -222,19 +238,20 @@ void *wsh_device_heap_calloc(struct wsh_job *job, size_t bytes, const char *rout
 {
     size_t off = get_everywhere(job, bytes, 0, routine);
     bool all_ok;
-    int status;
+    int status, rc;
 
     if (off == WSH_ALLOC_NONE)
         return NULL;
     status = memory_clear(&job->device.gpu, base_of(job) + off, bytes);
     if (status)
         wsh_error("%s: cannot clear %zu bytes: %s", routine, bytes, wsh_cuda_strerror(status));
-    if (wsh_release_barrier(job, !status, &all_ok,
-                            routine)) /* nobody may put into it before it is zero everywhere */
-        wsh_abort(1);
-    if (!all_ok)
-        wsh_alloc_put(job->device.heap.alloc, off);
-    return all_ok ? base_of(job) + off : NULL;
+    rc = wsh_release_barrier(job, !status, &all_ok, routine); /* before, nobody may put into it */
+    if (rc)
+        wsh_coll_end_unless_failed(job->all, routine, rc);
+    if (!rc && all_ok)
+        return finished(job, off);
+    wsh_alloc_put(job->device.heap.alloc, off);
+    return NULL;
 }
 
 static int log_not_live(const char *routine, const void *ptr)
@@ -252,61 +269,80 @@ static size_t block_move(struct wsh_job *job, size_t from, size_t size)
     size_t old = wsh_alloc_size(job->device.heap.alloc, from),
            to = get_everywhere(job, size, 0, "shmem_realloc");
     char *base = base_of(job);
+    int rc;
 
     if (to == WSH_ALLOC_NONE)
         return to;
-    if (wsh_put(&job->ctx, base + to, base + from, old < size ? old : size, job->my_pe) ||
-        wsh_barrier(&job->world, "shmem_realloc"))
+    if (wsh_put(&job->ctx, base + to, base + from, old < size ? old : size, job->my_pe))
         wsh_abort(1);
-    wsh_alloc_put(job->device.heap.alloc, from);
-    return to;
+    rc = wsh_barrier(job->all, "shmem_realloc");
+    if (rc)
+        wsh_coll_end_unless_failed(job->all, "shmem_realloc", rc);
+    wsh_alloc_put(job->device.heap.alloc, rc ? to : from);
+    return rc ? WSH_ALLOC_NONE : to;
 }
 
-/* On all PEs or on none. */
-static bool resize_in_place(struct wsh_job *job, size_t off, size_t size)
+/* 0; 1: it must move; -EOWNERDEAD: a PE has failed. On all PEs alike, but for failures. */
+static int resize_in_place(struct wsh_job *job, size_t off, size_t size)
 {
     struct wsh_alloc *alloc = job->device.heap.alloc;
-    size_t old = wsh_alloc_size(alloc, off);
+    size_t old = wsh_alloc_size(alloc, off), end;
+    bool met;
 
     if (wsh_alloc_resize(alloc, off, size))
-        return false;
-    if (!team_memory_end(job, off, size, "shmem_realloc"))
-        return true;
+        return 1;
+    met = !team_memory_end(job, off, size, &end, "shmem_realloc");
+    if (!met && !end)
+        return 0;
     wsh_alloc_resize(alloc, off, old);
-    return false;
+    return met ? -EOWNERDEAD : 1;
+}
+
+/* Where it stays, what is put by others into what is new must find it there. */
+static size_t block_resize(struct wsh_job *job, size_t off, size_t size)
+{
+    int rc = resize_in_place(job, off, size);
+
+    if (rc > 0)
+        return block_move(job, off, size);
+    if (!rc)
+        rc = wsh_barrier(job->all, "shmem_realloc");
+    if (rc)
+        wsh_coll_end_unless_failed(job->all, "shmem_realloc", rc);
+    return rc ? WSH_ALLOC_NONE : off;
 }
 
 void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size)
 {
-    struct wsh_alloc *alloc = job->device.heap.alloc;
     size_t off = (size_t)((char *)ptr - base_of(job));
+    int rc = wsh_barrier(job->all, "shmem_realloc");
 
-    if (wsh_barrier(&job->world, "shmem_realloc"))
-        wsh_abort(1);
-    if (!wsh_alloc_size(alloc, off)) {
+    if (rc) {
+        wsh_coll_end_unless_failed(job->all, "shmem_realloc", rc);
+        return NULL;
+    }
+    if (!wsh_alloc_size(job->device.heap.alloc, off)) {
         log_not_live("shmem_realloc", ptr);
         wsh_abort(1);
     }
-    if (!resize_in_place(job, off, size))
-        off = block_move(job, off, size);
-    else if (wsh_barrier(&job->world, "shmem_realloc"))
-        wsh_abort(1);
-    return off == WSH_ALLOC_NONE ? NULL : base_of(job) + off;
+    return finished(job, block_resize(job, off, size));
 }
 
+/* In a broken world too: the world's shrink decides whether it stays free. */
 int wsh_device_free(struct wsh_job *job, void *ptr)
 {
     size_t off = (size_t)((char *)ptr - base_of(job));
+    int rc = wsh_release_barrier(job, true, NULL, "shmemx_free_device");
 
-    if (wsh_release_barrier(job, true, NULL, "shmemx_free_device"))
+    if (rc && !wsh_coll_met_failure(job->all, "shmemx_free_device", rc))
         return -EIO;
     if (!ptr)
         return 0;
-    if (job->device.attached && wsh_alloc_size(job->device.heap.alloc, off)) {
-        wsh_alloc_put(job->device.heap.alloc, off);
-        return 0;
-    }
-    return log_not_live("shmemx_free_device", ptr);
+    if (!job->device.attached || !wsh_alloc_size(job->device.heap.alloc, off))
+        return log_not_live("shmemx_free_device", ptr);
+    wsh_alloc_put(job->device.heap.alloc, off);
+    job->heap.finished += !rc;
+    return 0;
 }
 
 /* One piece of host memory that is mapped here. False: the driver does not take it. */

@@ -42,13 +42,17 @@ static int grow_here(struct wsh_job_device *device, size_t len, int *status)
 static bool grow_everywhere(struct wsh_job *job, size_t len, int *rc, int *status)
 {
     bool all_ok = false;
+    int met;
 
     *rc = grow_here(&job->device, len, status);
-    if (wsh_agree(&job->world, !*rc, &all_ok))
-        wsh_abort(1);
-    if (!all_ok && !*rc)
+    met = wsh_agree(&job->world, !*rc, &all_ok);
+    if (met)
+        wsh_coll_end_unless_failed(&job->world, "growth of the device heap", met);
+    if ((met || !all_ok) && !*rc)
         shrink_here(&job->device);
-    return all_ok;
+    if (met)
+        *rc = met;
+    return !met && all_ok;
 }
 
 /* One line on each PE that has too little; the allocation returns NULL on all. */
@@ -117,6 +121,13 @@ int wsh_device_grow(struct wsh_job *job, size_t end, const char *routine)
     size_t len = end - heap->mem.len, ahead = len_ahead(heap, len);
     int seg = wsh_segment_next(job), rc = 0, status = 0;
 
+    if (wsh_failures_take(job)) {
+        if (job->all->my_pe == 0)
+            wsh_warn("%s: the device heap of %zu MiB does not grow once a PE has failed; set "
+                     "SHMEM_DEVICE_SYMMETRIC_SIZE to what the program needs",
+                     routine, heap->mem.len >> 20);
+        return -EOWNERDEAD;
+    }
     if (seg == WSH_SEGS) {
         if (!job->my_pe)
             wsh_warn("%s: the device heap cannot grow: %d pieces of it and buffers are registered already; "
@@ -125,7 +136,9 @@ int wsh_device_grow(struct wsh_job *job, size_t end, const char *routine)
         return -ENOSPC;
     }
     if (!grow_everywhere(job, ahead, &rc, &status) &&
-        (ahead == len || !grow_everywhere(job, len, &rc, &status))) {
+        (rc == -EOWNERDEAD || ahead == len || !grow_everywhere(job, len, &rc, &status))) {
+        if (rc == -EOWNERDEAD)
+            return rc;
         log_no_memory(job, len, rc, status, routine);
         return -ENOMEM;
     }

@@ -66,7 +66,7 @@ int wsh_device_errors_poll(const struct wsh_job *job);
  * The same, for a thread that does not otherwise keep the device state from being released. wsh_device_state_set waits
  * for it.
  */
-int wsh_device_errors_watch(const struct wsh_job *job);
+int wsh_device_errors_watch(struct wsh_job *job);
 
 /*
  * Publishes the device state to threads that poll it once it is complete, or none. On return no thread reads the

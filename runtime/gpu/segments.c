@@ -15,6 +15,18 @@ bool wsh_segment_is_zero_copy(const struct wsh_job *job, int seg)
     return seg < WSH_SEG_DEVICE || job->routes.local[seg] == WSH_LOCAL_REGISTERED;
 }
 
+int wsh_segments_all_live(struct wsh_job *job, const char *routine)
+{
+    if (!wsh_failures_take(job))
+        return 0;
+    if (job->all->my_pe == 0 || job->all == &job->world)
+        wsh_warn(
+            "%s: a PE has failed, and what all PEs exchange for it does not come together any more; attach "
+            "GPUs and register buffers before, by a first shmemx_malloc_device",
+            routine);
+    return -EOWNERDEAD;
+}
+
 int wsh_segment_next(const struct wsh_job *job)
 {
     int seg = WSH_SEG_MORE;

@@ -23,4 +23,7 @@ void wsh_segment_withdraw(struct wsh_job *job, int seg);
 /* Whether kernels may give the proxy addresses in segment `seg` of this PE: its transports read and write it. */
 bool wsh_segment_is_zero_copy(const struct wsh_job *job, int seg);
 
+/* 0, or -EOWNERDEAD after a line: a PE has failed, and what all PEs exchange for `routine` does not come together. */
+int wsh_segments_all_live(struct wsh_job *job, const char *routine);
+
 #endif

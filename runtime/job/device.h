@@ -15,7 +15,6 @@ struct wsh_alloc;
 struct wsh_cuda_watch;
 struct wsh_device_state;
 struct wsh_gda_host;
-struct wsh_gpu_users;
 struct wsh_proxy;
 struct wsh_stage_host;
 
@@ -29,7 +28,6 @@ struct wsh_device_heap {
 struct wsh_job_device {
     bool attached;
     int sharers; /* PEs of this job and machine that use the GPU, this one too; or SHMEM_GPU_PES, if that is more */
-    struct wsh_gpu_users *users; /* all processes that use it (gpu/users.h), or NULL */
     struct wsh_gpu gpu;
     struct wsh_device_heap heap;
     char *sync_areas;   /* sync areas of teams in device memory */

@@ -184,6 +184,18 @@ static void close_all_ctxs(struct wsh_job *job)
     wsh_device_ops()->stage_close(job); /* last: the others' operations go by it */
 }
 
+/*
+ * Where others go on without PEs that fail: a launcher believes that all have come once it is told so, which PE 0 does
+ * behind the barrier of shmem_init. No PE leaves shmem_init, and fails, before that.
+ */
+static void meet_survivors(struct wsh_job *job)
+{
+    int rc = job->failures.failed ? wsh_barrier(&job->world, "shmem_init") : 0;
+
+    if (rc && !wsh_coll_met_failure(&job->world, "shmem_init", rc))
+        wsh_abort(1);
+}
+
 /* Nobody goes on before everybody is ready to be reached. */
 static int open_doors(struct wsh_job *job)
 {
@@ -192,11 +204,13 @@ static int open_doors(struct wsh_job *job)
     if (rc)
         return rc;
     rc = job->boot.ops->barrier(&job->boot, "shmem_init");
-    if (rc)
+    if (rc) {
         wsh_progress_close(job);
-    else
-        wsh_wait_report_open(job);
-    return rc;
+        return rc;
+    }
+    wsh_wait_report_open(job);
+    meet_survivors(job);
+    return 0;
 }
 
 static void close_doors(struct wsh_job *job)

@@ -96,29 +96,37 @@ int wsh_release(struct wsh_job *job, const void *ptr, const char *routine)
     return rc || number ? rc : -EINVAL;
 }
 
-int wsh_releases_restore(struct wsh_job *job)
+/* The marks of one allocator, of which those of device memory have odd keys. Under the lock. */
+static int marks_note(struct wsh_releases *releases, struct wsh_alloc *alloc, bool device)
 {
-    struct wsh_releases *releases = &job->releases;
-    size_t n, kept = 0;
+    size_t n;
     uint64_t numbers;
-    struct wsh_alloc_range *list = wsh_alloc_list(job->heap.alloc, &n, &numbers);
+    struct wsh_alloc_range *list = wsh_alloc_list(alloc, &n, &numbers);
     int rc = list ? 0 : -ENOMEM;
 
-    pthread_mutex_lock(&releases->lock);
-    for (size_t i = 0; i < releases->n; i++) /* of the GPU's memory */
-        if (releases->list[i].key & 1)
-            releases->list[kept++] = releases->list[i];
-    releases->n = kept;
     for (size_t i = 0; i < n && !rc; i++) {
         if (!(list[i].number & 1))
             continue;
         rc = make_room(releases);
         if (!rc)
-            note(releases, 2 * (list[i].number >> 1), list[i].off);
+            note(releases, 2 * (list[i].number >> 1) + device, list[i].off);
     }
+    free(list);
+    return rc;
+}
+
+int wsh_releases_restore(struct wsh_job *job)
+{
+    struct wsh_releases *releases = &job->releases;
+    int rc;
+
+    pthread_mutex_lock(&releases->lock);
+    releases->n = 0;
+    rc = marks_note(releases, job->heap.alloc, false);
+    if (!rc && job->device.attached)
+        rc = marks_note(releases, job->device.heap.alloc, true);
     releases->fresh = true; /* all PEs look together again */
     pthread_mutex_unlock(&releases->lock);
-    free(list);
     return rc;
 }
 

@@ -31,7 +31,7 @@ void wsh_releases_open(struct wsh_releases *releases);
 void wsh_releases_close(struct wsh_releases *releases);
 
 /*
- * What is marked in the host heap is what this PE has released there (wsh_alloc_restore), from now on. 0 or -ENOMEM.
+ * What is marked in the heaps is what this PE has released there (wsh_alloc_restore), from now on. 0 or -ENOMEM.
  */
 int wsh_releases_restore(struct wsh_job *job);
 

@@ -11,16 +11,6 @@
 #include <errno.h>
 #include <string.h>
 
-/*
- * A collective has not come to its end: because a PE has failed while the others go on, which is NULL to the program;
- * anything else ends the job.
- */
-static void end_unless_failed(struct wsh_job *job, const char *routine, int rc)
-{
-    if (!wsh_coll_met_failure(job->all, routine, rc))
-        wsh_abort(1);
-}
-
 /* The range that is asked for. */
 struct block {
     size_t off, len;
@@ -42,7 +32,7 @@ static bool try_commit(struct wsh_job *job, const struct block *block, size_t en
               : wsh_heap_commit(heap, end, job->local_size);
     met = wsh_release_barrier(job, !*rc, &all_ok, "shmem_malloc");
     if (met)
-        end_unless_failed(job, "shmem_malloc", met);
+        wsh_coll_end_unless_failed(job->all, "shmem_malloc", met);
     all_ok &= !met;
     if (!all_ok)
         heap->committed = before;
@@ -94,7 +84,7 @@ static size_t block_take(struct wsh_job *job, size_t size, size_t align)
         wsh_alloc_put(heap->alloc, off);
     rc = wsh_release_barrier(job, true, NULL, "shmem_malloc");
     if (rc)
-        end_unless_failed(job, "shmem_malloc", rc);
+        wsh_coll_end_unless_failed(job->all, "shmem_malloc", rc);
     return rc ? WSH_ALLOC_NONE : wsh_alloc_get(heap->alloc, size, align);
 }
 
@@ -105,7 +95,7 @@ static size_t teams_end(struct wsh_job *job, size_t off, size_t len)
     int rc = wsh_team_memory_end_anywhere(job, false, off, len, &end, "shmem_malloc");
 
     if (rc)
-        end_unless_failed(job, "shmem_malloc", rc);
+        wsh_coll_end_unless_failed(job->all, "shmem_malloc", rc);
     return rc ? 0 : end;
 }
 
@@ -163,7 +153,7 @@ void *wsh_heap_calloc(struct wsh_job *job, size_t count, size_t size)
     rc = wsh_barrier(job->all, "shmem_calloc"); /* nobody may put into it before it is zero everywhere */
     if (!rc)
         return finished(job, off);
-    end_unless_failed(job, "shmem_calloc", rc);
+    wsh_coll_end_unless_failed(job->all, "shmem_calloc", rc);
     wsh_alloc_put(job->heap.alloc, off);
     return NULL;
 }
@@ -224,7 +214,7 @@ static size_t block_move(struct wsh_job *job, size_t off, size_t size)
     memcpy(base + moved, base + off, old < size ? old : size);
     rc = wsh_barrier(job->all, "shmem_realloc");
     if (rc)
-        end_unless_failed(job, "shmem_realloc", rc);
+        wsh_coll_end_unless_failed(job->all, "shmem_realloc", rc);
     wsh_alloc_put(heap->alloc, rc ? moved : off);
     return rc ? WSH_ALLOC_NONE : moved;
 }
@@ -242,7 +232,7 @@ void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
         return wsh_device_ops()->realloc(job, ptr, size);
     rc = wsh_barrier(job->all, "shmem_realloc");
     if (rc) {
-        end_unless_failed(job, "shmem_realloc", rc);
+        wsh_coll_end_unless_failed(job->all, "shmem_realloc", rc);
         return NULL;
     }
     off = live_offset(&job->heap, ptr);

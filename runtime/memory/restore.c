@@ -54,14 +54,29 @@ static int list_pass(struct wsh_team *team, struct head *head, struct wsh_alloc_
     return rc ? rc : wsh_sync(team, ROUTINE);
 }
 
+/* One allocator becomes the leader's; *head too. */
+static int alloc_pass(struct wsh_job *job, struct wsh_team *team, int leader, struct wsh_alloc *alloc,
+                      struct head *head)
+{
+    size_t n;
+    struct wsh_alloc_range *list = wsh_alloc_list(alloc, &n, &head->numbers);
+    int rc = list ? 0 : -ENOMEM;
+
+    head->n = n;
+    if (!rc)
+        rc = list_pass(team, head, &list, leader == job->my_pe);
+    if (!rc)
+        rc = wsh_alloc_restore(alloc, list, head->n, head->numbers);
+    free(list);
+    return rc;
+}
+
 /* Memory behind it too; it is there already, unless what this PE has finished is less than it knows. */
-static int heap_apply(struct wsh_job *job, const struct head *head, const struct wsh_alloc_range *list)
+static int heap_apply(struct wsh_job *job, const struct head *head)
 {
     struct wsh_heap *heap = &job->heap;
-    int rc = wsh_alloc_restore(heap->alloc, list, head->n, head->numbers);
+    int rc = wsh_releases_restore(job);
 
-    if (!rc)
-        rc = wsh_releases_restore(job);
     if (!rc)
         rc = wsh_heap_commit(heap, head->committed, job->local_size);
     if (rc)
@@ -73,17 +88,13 @@ static int heap_apply(struct wsh_job *job, const struct head *head, const struct
 
 int wsh_heap_restore(struct wsh_job *job, struct wsh_team *team, int leader)
 {
-    struct head head = {.committed = job->heap.committed, .finished = job->heap.finished};
-    size_t n;
-    struct wsh_alloc_range *list = wsh_alloc_list(job->heap.alloc, &n, &head.numbers);
-    int rc = list ? 0 : -ENOMEM;
+    struct head head = {.committed = job->heap.committed, .finished = job->heap.finished}, of_device = {0};
+    int rc = alloc_pass(job, team, leader, job->heap.alloc, &head);
 
-    head.n = n;
+    if (!rc && job->device.attached)
+        rc = alloc_pass(job, team, leader, job->device.heap.alloc, &of_device);
     if (!rc)
-        rc = list_pass(team, &head, &list, leader == job->my_pe);
-    if (!rc)
-        rc = heap_apply(job, &head, list);
-    free(list);
+        rc = heap_apply(job, &head);
     if (rc == -ENOMEM) {
         wsh_error(ROUTINE ": no memory for the list of allocations; leave the host more free memory");
         wsh_abort(1);

@@ -21,7 +21,7 @@
 /* Of one PE; the PEs of a host that have a first one each, fewer than CPU_SETSIZE, stay below INT_MAX together. */
 #define BLOB_CPUS_MAX (1u << 20)
 
-enum { BLOB_SOCKETS = 1, BLOB_STATS = 2 };
+enum { BLOB_SOCKETS = 1, BLOB_STATS = 2, BLOB_SURVIVES = 4 };
 
 struct blob_head {
     uint32_t magic, version;
@@ -36,7 +36,8 @@ struct blob_head {
     uint32_t first_cpu, n_cpus;
     uint8_t loopback;
     uint8_t
-        traits; /* BLOB_SOCKETS: its messages to other hosts are system calls; BLOB_STATS: SHMEM_STATS is set */
+        traits; /* BLOB_SOCKETS: its messages to other hosts are system calls; BLOB_STATS: SHMEM_STATS is set;
+                   BLOB_SURVIVES: it goes on without PEs that fail */
     uint16_t nics;
     uint32_t added; /* segment number of the last one, or 0 */
 };
@@ -83,6 +84,18 @@ static bool is_by_sockets(const struct wsh_job *job)
     for (unsigned tp = 0; tp < job->n_tps; tp++)
         sockets |= job->limits[tp].by_sockets;
     return sockets;
+}
+
+static bool survives(const struct wsh_job *job)
+{
+    return job->env.on_pe_failure == WSH_ON_PE_FAILURE_CONTINUE;
+}
+
+static uint8_t traits_of(const struct wsh_job *job)
+{
+    return (uint8_t)((is_by_sockets(job) ? BLOB_SOCKETS : 0) |
+                     (job->env.stats || job->env.stats_file ? BLOB_STATS : 0) |
+                     (survives(job) ? BLOB_SURVIVES : 0));
 }
 
 static size_t tp_size(const struct wsh_route_keys *keys)
@@ -139,8 +152,7 @@ int wsh_peer_blob_pack(const struct wsh_job *job, int added, void **bytes, size_
     head.machine = wsh_machine_id();
     head.loopback = job->loopback;
     head.nics = nics_of(job);
-    head.traits =
-        (is_by_sockets(job) ? BLOB_SOCKETS : 0) | (job->env.stats || job->env.stats_file ? BLOB_STATS : 0);
+    head.traits = traits_of(job);
     head.program = wsh_static_fingerprint();
     memcpy(head.gpu, job->device.gpu.pci, sizeof head.gpu);
     note_cpus(&head);
@@ -208,6 +220,18 @@ static int check_program(const struct wsh_job *job, int pe, const struct blob_he
     return 0;
 }
 
+/* PEs that go on wait otherwise, and in more steps: the others would never come there. */
+static int check_mode(const struct wsh_job *job, int pe, const struct blob_head *head)
+{
+    const bool mine = survives(job), its = head->traits & BLOB_SURVIVES;
+
+    if (mine == its)
+        return 0;
+    wsh_error("SHMEM_ON_PE_FAILURE is abort at PE %d and continue at PE %d; set it alike on all PEs",
+              mine ? pe : job->my_pe, mine ? job->my_pe : pe);
+    return -EINVAL;
+}
+
 static int blob_check(const struct wsh_job *job, int pe, const char *bytes, size_t len)
 {
     const struct blob_head *head = (const struct blob_head *)bytes;
@@ -234,7 +258,7 @@ static int blob_check(const struct wsh_job *job, int pe, const char *bytes, size
             pe, (size_t)head->seg_len[WSH_SEG_HEAP], job->heap.seg[WSH_SEG_HEAP].len);
         return -EINVAL;
     }
-    return check_program(job, pe, head);
+    return check_mode(job, pe, head) ?: check_program(job, pe, head);
 }
 
 int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, int pe, void *bytes, size_t len)

@@ -17,7 +17,7 @@ void wsh_stats_json_begin(struct wsh_text *text, const char *job, int n_pes)
     X(elapsed_ns) X(network_operations) X(network_bytes) X(network_retries) X(network_stalls) X(waits) X(wait_ns) \
     X(longest_wait_ns) X(collectives) X(collective_calls) X(kernel_waits) X(proxy_waits) X(proxy_bytes) \
     X(proxy_copied_bytes) X(gda_operations) X(expert_calls) X(expert_rows) X(heap_bytes) X(heap_used_bytes) \
-    X(device_heap_bytes) X(puts) X(put_bytes) X(gets) X(get_bytes) X(atomics)
+    X(device_heap_bytes) X(network_doorbells) X(puts) X(put_bytes) X(gets) X(get_bytes) X(atomics)
 
 /* clang-format on */
 
@@ -59,9 +59,9 @@ static void cells_add(struct wsh_text *text, const char *name, const struct wsh_
     wsh_text_add(text, "]");
 }
 
-void wsh_stats_json_pe(struct wsh_text *text, const struct wsh_stats_row *row, int pe, int n_pes)
+void wsh_stats_json_pe(struct wsh_text *text, const struct wsh_stats_row *row, int pe, int before, int n_pes)
 {
-    wsh_text_add(text, "%s\n {\"pe\": %d, \"host\": ", pe ? "," : "", pe);
+    wsh_text_add(text, "%s\n {\"pe\": %d, \"host\": ", before ? "," : "", pe);
     wsh_text_add_json(text, row->host);
     figures_add(text, &row->all);
     longest_add(text, row->longest);

@@ -4,6 +4,7 @@
 #include "runtime/stats/metrics.h"
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/process/signals.h"
 #include "base/stats/text.h"
@@ -37,6 +38,8 @@ struct wsh_stats_metrics {
       network_operations, 1)                                                                                 \
     X("network_bytes_total", "counter", "Bytes given to the network, with heads of messages.",               \
       network_bytes, 1)                                                                                      \
+    X("network_doorbells_total", "counter", "Times that NICs were told of these operations.",                \
+      network_doorbells, 1)                                                                                  \
     X("network_retries_total", "counter", "Requests that NICs had no room for.", network_retries, 1)         \
     X("network_stalls_total", "counter", "Messages found without a credit of their target.", network_stalls, \
       1)                                                                                                     \
@@ -93,7 +96,7 @@ static void file_write(struct wsh_stats_metrics *metrics)
     wsh_text_free(&text);
     if (rc && !metrics->refused && (!job->local_rank || !wsh_err_of_folder(rc)))
         wsh_warn("SHMEM_METRICS_FILE: cannot write '%s': %s; name a folder that this user can write",
-                 job->stats->page->metrics, wsh_strerror(rc));
+                 job->stats->page->metrics, wsh_file_strerror(rc));
     metrics->refused |= rc != 0;
 }
 

@@ -4,12 +4,12 @@
 #include "runtime/stats/names.h"
 
 #include "base/env/env.h"
+#include "base/file.h"
 #include "base/stats/page.h"
 #include "runtime/job/job.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,19 +86,6 @@ int wsh_stats_path(const struct wsh_job *job, const char *pattern, char *path, s
     return 0;
 }
 
-/* What a PE of this user has left there, when it was killed as it wrote, goes first. */
-static int new_file(const char *name)
-{
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = open(name, flags, 0600);
-    struct stat st;
-
-    if (fd < 0 && errno == EEXIST && !lstat(name, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-        !unlink(name))
-        fd = open(name, flags, 0600);
-    return fd < 0 ? -errno : fd;
-}
-
 static int bytes_write(int fd, const char *bytes, size_t len)
 {
     while (len) {
@@ -118,7 +105,7 @@ int wsh_stats_file_write(const char *path, const char *bytes, size_t len)
     int fd, rc;
 
     snprintf(name, sizeof name, "%s.tmp", path);
-    fd = new_file(name);
+    fd = wsh_file_create(name, 0600); /* in the place of what a PE has left that was killed as it wrote */
     if (fd < 0)
         return fd;
     rc = bytes_write(fd, bytes, len);

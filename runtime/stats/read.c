@@ -79,6 +79,7 @@ void wsh_stats_read(struct wsh_job *job, shmemx_stats_t *out)
     traffic_read(job, -1, &traffic);
     out->network_operations = traffic.operations;
     out->network_bytes = traffic.bytes;
+    out->network_doorbells = traffic.doorbells;
     out->network_retries = traffic.retries;
     out->network_stalls = traffic.stalls;
     wsh_device_ops()->counts(job, &counts);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collects the rows of all PEs at PE 0, which gets them one by one from symmetric memory. */
+/*
+ * Collects the rows of all PEs, or of those that live, at the first of them, which gets them one by one from symmetric
+ * memory.
+ */
 #include "runtime/stats/report.h"
 
-#include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/job/job.h"
@@ -37,11 +40,11 @@ static void row_fill(struct wsh_job *job, struct wsh_stats_row *row)
 
 static void sum_add(struct wsh_stats_sum *sum, uint64_t value, int pe)
 {
-    if (!pe || value < sum->least) {
+    if (!sum->n || value < sum->least) {
         sum->least = value;
         sum->least_pe = pe;
     }
-    if (!pe || value > sum->most) {
+    if (!sum->n++ || value > sum->most) {
         sum->most = value;
         sum->most_pe = pe;
     }
@@ -107,10 +110,10 @@ static void file_write(const struct wsh_job *job, const struct wsh_text *json)
         rc = json->failed ? -ENOMEM : wsh_stats_file_write(path, json->bytes, json->len);
     if (rc)
         wsh_warn("SHMEM_STATS_FILE: cannot write '%s': %s; name a file in a folder that PE 0 can write",
-                 job->env.stats_file, wsh_strerror(rc));
+                 job->env.stats_file, wsh_file_strerror(rc));
 }
 
-/* Of PE 0: every row in turn. */
+/* Of the first PE: every row in turn. */
 static void rows_read(struct wsh_job *job, const void *sym, size_t len, struct wsh_stats_report *report,
                       struct wsh_text *json)
 {
@@ -118,12 +121,14 @@ static void rows_read(struct wsh_job *job, const void *sym, size_t len, struct w
 
     if (json)
         wsh_stats_json_begin(json, report->job, job->n_pes);
-    for (int pe = 0; row && pe < job->n_pes; pe++) {
+    for (int i = 0; row && i < job->all->n_pes; i++) {
+        const int pe = job->all->members[i];
+
         if (wsh_get(&job->ctx, row, sym, len, pe))
             break;
         row_take(report, row, pe);
         if (json)
-            wsh_stats_json_pe(json, row, pe, job->n_pes);
+            wsh_stats_json_pe(json, row, pe, i, job->n_pes);
     }
     if (json)
         wsh_stats_json_end(json);
@@ -141,7 +146,8 @@ static int count_hosts(const struct wsh_job *job)
 
 static void report_print(struct wsh_job *job, const void *sym, size_t len)
 {
-    struct wsh_stats_report report = {.n_pes = job->n_pes, .n_hosts = count_hosts(job)};
+    struct wsh_stats_report report = {
+        .n_pes = job->n_pes, .n_rows = job->all->n_pes, .n_hosts = count_hosts(job)};
     uint64_t *sums = calloc(2 * (size_t)job->n_pes, sizeof *sums);
     struct wsh_text table = {0}, json = {0};
 
@@ -163,11 +169,59 @@ static void report_print(struct wsh_job *job, const void *sym, size_t len)
     free(sums);
 }
 
-void wsh_stats_report(struct wsh_job *job)
+/* By the first PE that comes to shmem_finalize, if it is this one. */
+static void none_say(const struct wsh_job *job, const char *why)
 {
+    int pe = 0;
+
+    while (pe < job->my_pe && (wsh_failures_has(&job->failures, pe) || wsh_job_has_left(job, pe)))
+        pe++;
+    if (pe == job->my_pe)
+        wsh_warn("no statistics of the job: %s", why);
+}
+
+/* Of those that a row is expected from. */
+static bool some_have_left(const struct wsh_job *job)
+{
+    for (int i = 0; i < job->all->n_pes; i++)
+        if (wsh_job_has_left(job, job->all->members[i]))
+            return true;
+    return false;
+}
+
+/* A failure may come between any two of its steps: then those that live are told. */
+static void report_collect(struct wsh_job *job)
+{
+    static const char failed[] = "a PE has failed; call shmemx_team_shrink(SHMEM_TEAM_WORLD) before "
+                                 "shmem_finalize for those of the others";
     const size_t len = sizeof(struct wsh_stats_row) + (size_t)job->n_pes * sizeof(struct wsh_stats_cell);
+    struct wsh_team *all = job->all;
     void *sym;
 
+    if (wsh_barrier(all, "shmem_finalize")) {
+        none_say(job, failed);
+        return;
+    }
+    sym = wsh_heap_malloc(job, len, 0);
+    if (!sym) {
+        if (wsh_coll_is_broken(all))
+            none_say(job, failed);
+        else if (!all->my_pe)
+            wsh_warn("no statistics of the job: the symmetric heap has no %zu bytes left for them; raise "
+                     "SHMEM_SYMMETRIC_SIZE",
+                     len);
+        return;
+    }
+    memset(sym, 0, len);
+    row_fill(job, sym);
+    if (wsh_barrier(all, "shmem_finalize"))
+        none_say(job, failed);
+    else if (!all->my_pe)
+        report_print(job, sym, len);
+}
+
+void wsh_stats_report(struct wsh_job *job)
+{
     if (!job->env.stats && !job->env.stats_file)
         return;
     if (!job->stats_by_all || !job->stats) {
@@ -177,24 +231,9 @@ void wsh_stats_report(struct wsh_job *job)
         return;
     }
     job->finalizing = true; /* the barrier does not wait for PEs that leave */
-    if (wsh_job_has_left(job, -1)) {
-        if (!job->my_pe)
-            wsh_warn(
-                "no statistics of the job: a PE has left it or failed; let all PEs come to shmem_finalize");
-        return;
-    }
-    if (wsh_barrier(&job->world, "shmem_finalize"))
-        return;
-    sym = wsh_heap_malloc(job, len, 0);
-    if (!sym) {
-        if (!job->my_pe)
-            wsh_warn("no statistics of the job: the symmetric heap has no %zu bytes left for them; raise "
-                     "SHMEM_SYMMETRIC_SIZE",
-                     len);
-        return;
-    }
-    memset(sym, 0, len);
-    row_fill(job, sym);
-    if (!wsh_barrier(&job->world, "shmem_finalize") && !job->my_pe)
-        report_print(job, sym, len);
+    wsh_failures_take(job);
+    if (some_have_left(job) && !wsh_coll_is_broken(job->all))
+        none_say(job, "a PE has left it; let all PEs come to shmem_finalize");
+    else
+        report_collect(job);
 }

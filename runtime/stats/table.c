@@ -82,7 +82,7 @@ static int most_awaited(const struct wsh_stats_report *report)
 static void waits_add(struct wsh_text *text, const struct wsh_stats_report *report)
 {
     const struct wsh_stats_sum *wait = &report->wait_ns;
-    double all = report->seconds * report->n_pes * 1e9;
+    double all = report->seconds * report->n_rows * 1e9;
     int late = most_awaited(report);
 
     if (!report->waits.sum)
@@ -104,11 +104,14 @@ static void waits_add(struct wsh_text *text, const struct wsh_stats_report *repo
 
 void wsh_stats_table(const struct wsh_stats_report *report, struct wsh_text *text)
 {
-    char used[16], heap[16];
+    char used[16], heap[16], of[64] = "";
 
-    wsh_text_add(text, "statistics of job %s: %d PE%s on %d host%s, %.3f s\n", report->job, report->n_pes,
+    if (report->n_rows < report->n_pes)
+        snprintf(of, sizeof of, ", of which %d have failed and are not counted",
+                 report->n_pes - report->n_rows);
+    wsh_text_add(text, "statistics of job %s: %d PE%s on %d host%s, %.3f s%s\n", report->job, report->n_pes,
                  report->n_pes > 1 ? "s" : "", report->n_hosts, report->n_hosts > 1 ? "s" : "",
-                 report->seconds);
+                 report->seconds, of);
     paths_add(text, report);
     waits_add(text, report);
     wsh_text_add(text, "  symmetric heap: at most %s of %s bytes in use at the end (PE %d)\n",

@@ -27,7 +27,8 @@ struct server {
 
 struct wsh_progress {
     struct wsh_job *job;
-    bool stop;
+    bool stop, spares; /* the machine has a core for the thread of each PE */
+    struct wsh_wait_help help;
     int n;
     struct server server[THREADS_MAX];
 };
@@ -35,9 +36,10 @@ struct wsh_progress {
 static void *server_run(void *arg)
 {
     const struct server *server = arg;
+    struct wsh_progress *progress = server->progress;
 
     wsh_cuda_call_role(WSH_CUDA_PROGRESS);
-    if (wsh_wait_serve(server->progress->job, server->part, &server->progress->stop) < 0)
+    if (wsh_wait_serve(progress->job, server->part, &progress->help, &progress->stop) < 0)
         wsh_abort(1);
     return NULL;
 }
@@ -92,6 +94,7 @@ int wsh_progress_start(struct wsh_job *job)
     if (!job->progress)
         return -ENOMEM;
     job->progress->job = job;
+    job->progress->spares = !job->tuning.pes_a_core && job->shared.n_pes <= job->tuning.cores / 2;
     rc = start_threads(job->progress);
     if (rc) {
         wsh_error(
@@ -115,4 +118,15 @@ void wsh_progress_close(struct wsh_job *job)
         pthread_join(job->progress->server[i].thread, NULL);
     free(job->progress);
     job->progress = NULL;
+}
+
+bool wsh_progress_helps(const struct wsh_job *job)
+{
+    return job->progress && job->progress->spares && job->env.progress == WSH_PROGRESS_AUTO;
+}
+
+void wsh_progress_help(struct wsh_job *job, int more)
+{
+    if (job->progress) /* not any more at the end, when requests are dropped */
+        wsh_wait_help(&job->progress->help, more);
 }

@@ -3,6 +3,8 @@
 #ifndef WSH_PROGRESS_H
 #define WSH_PROGRESS_H
 
+#include <stdbool.h>
+
 struct wsh_job;
 
 /* Starts them where SHMEM_PROGRESS and the routes ask for one. 0 or a logged error. */
@@ -10,5 +12,10 @@ int wsh_progress_open(struct wsh_job *job);
 /* Starts them in any case. */
 int wsh_progress_start(struct wsh_job *job);
 void wsh_progress_close(struct wsh_job *job);
+
+/* Whether a thread helps the program with what it has begun, where it would leave that to a program that waits. */
+bool wsh_progress_helps(const struct wsh_job *job);
+/* Of what takes long `more` is under way, or complete (< 0); wakes the thread. Where it helps, by one at a time. */
+void wsh_progress_help(struct wsh_job *job, int more);
 
 #endif

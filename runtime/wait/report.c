@@ -22,14 +22,14 @@ unsigned wsh_wait_asked(void)
 }
 
 /* SHMEM_DEBUG=check does not compare the calls of nonblocking collectives, which all end in _nb. */
-static const char *cure_of(const char *routine)
+static const char *cure_of(const char *routine, bool checked)
 {
     size_t len = strlen(routine);
 
     if (len > 3 && !strcmp(routine + len - 3, "_nb"))
         return "; if it never comes there, compare with the lines of other PEs: all of a team begin the same "
                "collectives in the same order";
-    return "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match";
+    return checked ? "" : "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match";
 }
 
 /* Those that have failed, of which one may be what is waited for. */
@@ -47,7 +47,7 @@ static void failed_list(const struct wsh_job *job, char *text, size_t size)
 void wsh_wait_report(const struct wsh_job *job, const struct wsh_wait_why *why, void *arg, double waited)
 {
     static bool said; /* once is enough; threads that say it twice do no harm */
-    bool hint = why->n_pes && !job->check && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED);
+    bool hint = why->n_pes && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED);
     char text[512] = "", also[512] = "", failed[256];
 
     if (why->describe)
@@ -55,7 +55,7 @@ void wsh_wait_report(const struct wsh_job *job, const struct wsh_wait_why *why, 
     wsh_device_ops()->watch_also(also, sizeof also);
     failed_list(job, failed, sizeof failed);
     wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s%s%s%s", why->routine, waited, *text ? " for " : "",
-                  text, failed, hint ? cure_of(why->routine) : "", also);
+                  text, failed, hint ? cure_of(why->routine, job->check) : "", also);
     wsh_notes_log();
 }
 

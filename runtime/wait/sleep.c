@@ -3,9 +3,12 @@
 #define _GNU_SOURCE
 #include "runtime/wait/sleep.h"
 
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 bool wsh_wait_pause(int fd, int ms)
 {
@@ -19,6 +22,21 @@ void wsh_sleep_us(unsigned us)
     const struct timespec ts = {0, (long)us * 1000};
 
     nanosleep(&ts, NULL);
+}
+
+/* The word changes before its writer looks whether somebody sleeps: a sleep that has just begun returns at once. */
+void wsh_sleep_till_asked(struct wsh_wait_help *help, uint32_t asked, unsigned us)
+{
+    const struct timespec ts = {0, (long)us * 1000};
+
+    __atomic_store_n(&help->sleeps, 1, __ATOMIC_SEQ_CST); /* partner: wsh_wait_help */
+    syscall(SYS_futex, &help->asked, FUTEX_WAIT_PRIVATE, asked, &ts, NULL, 0);
+    __atomic_store_n(&help->sleeps, 0, __ATOMIC_RELAXED);
+}
+
+void wsh_sleep_wake(struct wsh_wait_help *help)
+{
+    syscall(SYS_futex, &help->asked, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 bool wsh_sleep_for_work(struct wsh_job *job, int part, unsigned us)

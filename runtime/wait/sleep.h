@@ -53,6 +53,10 @@ static inline struct wsh_tp *tp_served(const struct wsh_job *job, unsigned tp, i
 
 void wsh_sleep_us(unsigned us);
 
+/* The same, less once help->asked is not `asked` any more, which wsh_sleep_wake says. */
+void wsh_sleep_till_asked(struct wsh_wait_help *help, uint32_t asked, unsigned us);
+void wsh_sleep_wake(struct wsh_wait_help *help);
+
 /*
  * Sleeps at most `us`, less when a transport has something to do: then true. A transport that offers no descriptor
  * is looked at again after the time.

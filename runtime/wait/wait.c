@@ -300,27 +300,41 @@ double wsh_wait_polled(const struct wsh_job *job, unsigned n, double since)
 
 /*
  * Has an application thread waited in the library since `*seen`, and so served peers itself? A progress thread
- * beside it would only take the core and the transport's lock from it.
+ * beside it would only take the core and the transport's lock from it, unless it has been asked for help.
  */
-static bool is_served(const struct wsh_job *job, unsigned *seen)
+static bool is_served(const struct wsh_job *job, const struct wsh_wait_help *help, unsigned *seen)
 {
     unsigned waits = __atomic_load_n(&job->waits, __ATOMIC_RELAXED);
-    bool served = waits != *seen || __atomic_load_n(&job->waiters, __ATOMIC_RELAXED);
+    bool waited = waits != *seen && !__atomic_load_n(&help->open, __ATOMIC_RELAXED);
 
     *seen = waits;
-    return served && job->env.progress == WSH_PROGRESS_AUTO;
+    return job->env.progress == WSH_PROGRESS_AUTO &&
+           (waited || __atomic_load_n(&job->waiters, __ATOMIC_RELAXED));
 }
 
-int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
+void wsh_wait_help(struct wsh_wait_help *help, int more)
+{
+    __atomic_store_n(&help->open, help->open + more, __ATOMIC_RELAXED);
+    if (more < 0)
+        return;
+    __atomic_fetch_add(&help->asked, 1,
+                       __ATOMIC_SEQ_CST); /* partner: wsh_sleep_till_asked, which may have begun */
+    if (__atomic_load_n(&help->sleeps, __ATOMIC_SEQ_CST))
+        wsh_sleep_wake(help);
+}
+
+int wsh_wait_serve(struct wsh_job *job, int part, struct wsh_wait_help *help, const bool *stop)
 {
     unsigned us = SLEEP_MIN_US, tries = 0, seen = 0;
     int moved;
 
     while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
+        uint32_t asked = __atomic_load_n(&help->asked, __ATOMIC_RELAXED);
+
         wsh_device_ops()->watch();
         wsh_failures_take(job);
-        if (is_served(job, &seen)) {
-            wsh_sleep_us(sleep_most(job, SLEEP_MANY_US, SLEEP_MAX_US));
+        if (is_served(job, help, &seen)) {
+            wsh_sleep_till_asked(help, asked, sleep_most(job, SLEEP_MANY_US, SLEEP_MAX_US));
             continue;
         }
         moved = progress_with(job, part);

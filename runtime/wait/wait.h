@@ -40,13 +40,23 @@ int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try t
 /* One round of progress of all transports, without waiting. < 0: final error of a transport. */
 int wsh_wait_progress(struct wsh_job *job);
 
+/* How a program that is about to compute wakes a progress thread, which sleeps because the program waited by itself. */
+struct wsh_wait_help {
+    int open;       /* what is under way and takes long: the thread goes on while nobody waits. Relaxed */
+    uint32_t asked; /* how often it has been woken; a futex */
+    int sleeps;     /* it sleeps until then, or for a time */
+};
+
+/* `more` is under way (+1, which wakes the thread) or complete (< 0). By one thread at a time. */
+void wsh_wait_help(struct wsh_wait_help *help, int more);
+
 /*
  * Body of a progress thread: serves peers until *stop; sleeps while application threads wait themselves. Where
  * transports have parts (wsh_tp_ops.part) it serves one of them, and part 0 also all that has none; with WSH_ALL_PARTS
  * it serves everything. < 0: a final error, which a PE that computes learns of by no other call.
  */
 #define WSH_ALL_PARTS (-1)
-int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);
+int wsh_wait_serve(struct wsh_job *job, int part, struct wsh_wait_help *help, const bool *stop);
 
 /* Shows other threads that a thread of the library is alive. Relaxed: they look again. */
 struct wsh_wait_heartbeat {

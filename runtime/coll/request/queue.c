@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "runtime/coll/request/phases.h"
 #include "runtime/memory/slots.h"
+#include "runtime/wait/progress.h"
 
 #include <stdlib.h>
 
@@ -74,6 +75,34 @@ static void open_count(struct wsh_req_team *of, int more)
     __atomic_store_n(in_flight, *in_flight + more, __ATOMIC_RELAXED);
 }
 
+static void help_count(struct wsh_req *req, int more)
+{
+    req->helped = more > 0;
+    req->of->helped += more;
+    wsh_progress_help(req->team->job, more);
+}
+
+/* What a member sends, or gets. */
+static size_t bytes_of(const struct wsh_req *req)
+{
+    size_t n = (size_t)req->team->n_pes, sum = 0;
+
+    if (!is_exchange(req))
+        return req->kind == WSH_REQ_REDUCE || req->kind == WSH_REQ_BROADCAST ? req->args.len
+                                                                             : req->args.len * n;
+    for (size_t i = 0; i < n; i++)
+        sum += req->args.v.counts[i] * req->args.v.width;
+    return sum;
+}
+
+#define HELP_BYTES 65536 /* what is shorter has ended before a thread is awake */
+
+void wsh_req_help(struct wsh_req *req)
+{
+    if (req->state == WSH_REQ_OPEN && wsh_progress_helps(req->team->job) && bytes_of(req) >= HELP_BYTES)
+        help_count(req, 1);
+}
+
 /* What no lower module has said; once for a team. */
 static void say_why(const struct wsh_req *req, int rc)
 {
@@ -99,6 +128,8 @@ static void req_end(struct wsh_req *req, int rc)
     free(req->scratch);
     req->scratch = NULL;
     open_count(of, -1);
+    if (req->helped)
+        help_count(req, -1);
     if (!rc && req->steps->syncs && req->number > of->known)
         of->known = req->number;
     if (req->own)

@@ -2,9 +2,11 @@
 /* Begins requests, tests them and waits for them. */
 #include "runtime/coll/request/request.h"
 
+#include "base/err.h"
 #include "base/log.h"
 #include "runtime/coll/request/queue.h"
 #include "runtime/op/order.h"
+#include "runtime/wait/clock.h"
 #include "runtime/wait/poll.h"
 #include "runtime/wait/progress.h"
 #include "runtime/wait/wait.h"
@@ -88,6 +90,7 @@ static int begin(struct wsh_job *job, struct wsh_team *team, struct wsh_req *req
     __atomic_fetch_add(&team->coll->requests->held, 1, __ATOMIC_RELAXED);
     team->coll->requests->routine = req->routine;
     wsh_req_team_start(team->coll->requests);
+    wsh_req_help(req);
     return 0;
 }
 
@@ -162,16 +165,6 @@ static int req_free(struct wsh_req *req)
     return status;
 }
 
-int wsh_req_test(struct wsh_job *job, struct wsh_req *req)
-{
-    if (!is_ended(req))
-        wsh_wait_progress(job); /* of an error the request says more */
-    if (is_ended(req))
-        return req_free(req);
-    wsh_poll_failed(job);
-    return -EAGAIN;
-}
-
 static int try_ended(void *arg)
 {
     struct wsh_req *req = arg;
@@ -205,12 +198,39 @@ static int req_needs(void *arg, int pe)
     return false;
 }
 
+static struct wsh_wait_why why_of(const struct wsh_req *req)
+{
+    return (struct wsh_wait_why){req->routine, req_describe, req_needs, req->team->coll->n_local};
+}
+
+/* Ends the job, after a line: a PE that it needs has left. Of one that has failed the request ends by itself. */
+static void left_end(int rc)
+{
+    if (wsh_unlikely(rc == -EOWNERDEAD))
+        wsh_abort(1);
+}
+
+int wsh_req_test(struct wsh_job *job, struct wsh_req *req)
+{
+    const struct wsh_wait_why why = why_of(req);
+
+    if (!is_ended(req))
+        wsh_wait_progress(job); /* of an error the request says more */
+    if (is_ended(req))
+        return req_free(req);
+    wsh_left_check(&req->left, job, &why, req, wsh_wait_now());
+    left_end(req->left.result);
+    wsh_poll_failed(job);
+    return -EAGAIN;
+}
+
 int wsh_req_wait(struct wsh_job *job, struct wsh_req *req)
 {
-    const struct wsh_wait_why why = {req->routine, req_describe, req_needs, req->team->coll->n_local};
+    const struct wsh_wait_why why = why_of(req);
     /* Of several, the wait for the first ends more. */
     int rc = is_ended(req) ? 0 : wsh_wait(job, &why, try_ended, req);
 
+    left_end(rc);
     return rc ? rc : req_free(req);
 }
 
@@ -282,6 +302,8 @@ void wsh_req_forget(struct wsh_team *team)
         ;
     *at = of->next;
     __atomic_store_n(&team->job->in_flight, team->job->in_flight - of->open, __ATOMIC_RELAXED);
+    if (of->helped)
+        wsh_progress_help(team->job, -of->helped);
     pthread_mutex_unlock(&requests->lock);
     team->coll->requests = NULL;
     free(of);

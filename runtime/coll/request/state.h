@@ -7,6 +7,7 @@
 #include "runtime/coll/choose/state.h"
 #include "runtime/coll/request/request.h"
 #include "runtime/job/job.h"
+#include "runtime/wait/left.h"
 
 #include <pthread.h>
 
@@ -39,6 +40,7 @@ struct wsh_req {
     enum wsh_req_state state; /* release: what it has received. Partner: the acquire of wsh_req_test */
     int status;
     bool own;          /* begun by the library, which frees it */
+    bool helped;       /* the progress thread has been asked for help */
     uint64_t number;   /* in the team, from 1 on */
     uint64_t exchange; /* of an alltoallv: its number among those */
 
@@ -55,6 +57,7 @@ struct wsh_req {
     char *scratch;
     const void **theirs; /* of a reduction: where numbers of a batch are */
     int batch;
+    struct wsh_left left; /* what its tests have seen of PEs that will not come */
     _Alignas(WSH_LL_ALIGN) char small[WSH_REQ_LINE_DATA];
 };
 
@@ -69,6 +72,7 @@ struct wsh_req_team {
     uint64_t exchanges; /* of alltoallv */
     bool exchanging;
     int open;            /* not complete */
+    int helped;          /* of these, those with which a progress thread helps */
     int failed;          /* the status of the first that failed: no further one is tried */
     int held;            /* not freed by the program; relaxed */
     const char *routine; /* of the one begun last */

@@ -17,6 +17,28 @@
 
 enum { WHY = 512 };
 
+/* Those whose requests carry data, behind the others, where there are some. 0 or an error. */
+static int open_values(struct wsh_gda_host *gda, struct wsh_tp *tp, char *why)
+{
+    const enum wsh_env_switch asked = gda->job->env.gda_inline;
+    int rc;
+
+    if (asked == WSH_OFF)
+        return 0;
+    rc = tp->ops->gda_open_values(tp, gda->n < 4 ? 1 : gda->n / 4, gda->queue + gda->n, why, WHY);
+    if (rc < 0 && rc != -ENOTSUP)
+        return rc;
+    if (rc < 0 && asked == WSH_ON) {
+        wsh_error("SHMEM_GDA_INLINE=on: %s; set it to auto, which sends such values by the proxy then", why);
+        return -EINVAL;
+    }
+    if (rc < 0)
+        wsh_info(WSH_SUB_PROXY, "values of kernels go by the proxy: %s", why);
+    gda->n_values = rc < 0 ? 0 : (unsigned)rc;
+    gda->n += gda->n_values;
+    return 0;
+}
+
 /* The transport with such queues, opened; NULL: none, and `why` says why, or *rc is a logged error. */
 static struct wsh_tp *open_queues(struct wsh_gda_host *gda, char *why, int *rc)
 {
@@ -34,7 +56,7 @@ static struct wsh_tp *open_queues(struct wsh_gda_host *gda, char *why, int *rc)
     if (*rc <= 0)
         return NULL;
     gda->n = (unsigned)*rc;
-    *rc = 0;
+    *rc = open_values(gda, tp, why);
     return tp;
 }
 
@@ -142,7 +164,9 @@ static struct wsh_gda_peer *fill_tables(struct wsh_gda_host *gda)
     if (!image)
         return NULL;
     memset(image, 0, n_peers(gda) * sizeof *image);
-    gda->device.n_queues = gda->n;
+    gda->device.n_queues = gda->n - gda->n_values;
+    gda->device.n_values = gda->n_values;
+    gda->device.n_all = gda->n;
     gda->device.n_rails = gda->n_rails;
     for (unsigned i = 0; i < gda->n; i++)
         gda->device.queue[i].peers =
@@ -182,13 +206,13 @@ static int publish(struct wsh_gda_host *gda)
 
 static int allocate_marks(struct wsh_gda_host *gda)
 {
-    size_t len = WSH_GDA_QUEUES_MAX * sizeof *gda->marks;
+    size_t len = WSH_GDA_ALL_MAX * sizeof *gda->marks;
     int status = wsh_cuda()->host_alloc((void **)&gda->marks, len, WSH_CU_HOST_PORTABLE_MAPPED);
 
     if (status)
         return log_no_memory(status);
     memset(gda->marks, 0, len);
-    for (unsigned i = 0; i < WSH_GDA_QUEUES_MAX; i++) {
+    for (unsigned i = 0; i < WSH_GDA_ALL_MAX; i++) {
         gda->queue[i].completed = &gda->marks[i].completed;
         gda->queue[i].mark = &gda->marks[i].mark;
     }
@@ -256,8 +280,9 @@ static int open_here(struct wsh_job *job, char *why)
     rc = open_parts(gda, why);
     wsh_gpu_leave(&job->device.gpu);
     if (!rc)
-        wsh_info(WSH_SUB_PROXY, "kernels post to NICs: %u queues of %u requests on %u NICs, %s%s%s", gda->n,
-                 gda->queue[0].entries, gda->n_rails,
+        wsh_info(WSH_SUB_PROXY,
+                 "kernels post to NICs: %u queues of %u requests and %u for values on %u NICs, %s%s%s",
+                 gda->n - gda->n_values, gda->queue[0].entries, gda->n_values, gda->n_rails,
                  gda->device.local[WSH_SEG_DEVICE].length ? "device and " : "", "host memory",
                  gda->device.queue[0].usable & 1u << WSH_SEG_DEVICE ? "" : ", sources in host memory");
     return rc;

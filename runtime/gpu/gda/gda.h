@@ -30,7 +30,7 @@ int wsh_gda_counters(struct wsh_job *job, uint32_t first, uint32_t n, bool live)
 /* What a fence waits for: how far the queues had come when it was first tried. Zeros at first. */
 struct wsh_gda_snapshot {
     bool noted;
-    uint64_t posted[WSH_GDA_QUEUES_MAX];
+    uint64_t posted[WSH_GDA_ALL_MAX];
 };
 
 /* 0: everything posted before the first try is complete, and the snapshot is reset; -EAGAIN: not yet. */

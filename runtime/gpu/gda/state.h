@@ -21,11 +21,11 @@ struct wsh_gda_pages {
 struct wsh_gda_host {
     struct wsh_job *job;
     struct wsh_tp *tp;
-    unsigned n; /* queues */
+    unsigned n, n_values; /* queues; the last of them whose requests carry data */
     unsigned n_rails;
-    struct wsh_tp_queue queue[WSH_GDA_QUEUES_MAX];
-    struct wsh_gda_marks *marks; /* pinned, [WSH_GDA_QUEUES_MAX] */
-    struct wsh_gda_pages pages[2 * WSH_GDA_QUEUES_MAX];
+    struct wsh_tp_queue queue[WSH_GDA_ALL_MAX];
+    struct wsh_gda_marks *marks; /* pinned, [WSH_GDA_ALL_MAX] */
+    struct wsh_gda_pages pages[2 * WSH_GDA_ALL_MAX];
     unsigned n_pages;
     wsh_cu_ptr peers;      /* struct wsh_gda_peer[n_rails][n_pes] */
     struct wsh_gda device; /* what lies behind the proxy's struct wsh_ring_heads */

@@ -180,7 +180,7 @@ int wsh_stage_out_send(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 
         if (!sent->into && !wsh_done_is(&sent->copied))
             break;
-        rc = send_message(stage, peer, peer->sent, sent);
+        rc = peer->gone ? 0 : send_message(stage, peer, peer->sent, sent);
         if (rc)
             return rc == -EAGAIN ? moved : rc;
         if (!sent->into) {
@@ -209,9 +209,28 @@ static int take_answer(struct wsh_stage *stage, struct wsh_stage_peer *peer, uin
     return 0;
 }
 
-static int take_answers(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+/* Of a PE that has failed: a get leaves its destination, and what was fetched is 0 where the host wrote it. */
+static void drop_answer(const struct wsh_stage *stage, const struct wsh_stage_peer *peer, uint64_t pos,
+                        struct wsh_stage_sent *sent)
+{
+    struct wsh_stage_head head;
+
+    memcpy(&head, slot_of(stage, peer, pos), sizeof head);
+    if (head.kind == WSH_STAGE_FETCH && !sent->on_gpu)
+        memset(sent->into, 0, head.len);
+    wsh_stage_done(sent->done);
+    sent->done = NULL;
+}
+
+static bool is_answered(const struct wsh_stage *stage, const struct wsh_stage_peer *peer, uint64_t pos)
 {
     const char *words = peer->box + wsh_stage_box_answered(stage->slots);
+
+    return wsh_stage_load(words + (size_t)index_of(stage, pos) * 8) == pos + 1;
+}
+
+static int take_answers(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+{
     int moved = 0;
 
     while (peer->answered != peer->sent) {
@@ -219,10 +238,13 @@ static int take_answers(struct wsh_stage *stage, struct wsh_stage_peer *peer)
         struct wsh_stage_sent *sent = &peer->out[index_of(stage, pos)];
         int rc = 0;
 
-        if (sent->into && wsh_stage_load(words + (size_t)index_of(stage, pos) * 8) != pos + 1)
-            break;
-        if (sent->into)
+        if (sent->into && !is_answered(stage, peer, pos)) {
+            if (!peer->gone)
+                break;
+            drop_answer(stage, peer, pos, sent);
+        } else if (sent->into) {
             rc = take_answer(stage, peer, pos, sent);
+        }
         if (rc)
             return rc == -EAGAIN ? moved : rc;
         peer->answered += sent->slots;
@@ -240,7 +262,8 @@ static int slots_retire(struct wsh_stage *stage, struct wsh_stage_peer *peer)
     while (peer->tail != peer->answered) {
         struct wsh_stage_sent *sent = &peer->out[index_of(stage, peer->tail)];
 
-        if (credit < peer->tail + sent->slots || !wsh_done_is(&sent->carried) || !wsh_done_is(&sent->copied))
+        if ((credit < peer->tail + sent->slots && !peer->gone) || !wsh_done_is(&sent->carried) ||
+            !wsh_done_is(&sent->copied))
             break;
         wsh_stage_done(sent->done);
         if (sent->ctx)

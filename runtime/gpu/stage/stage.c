@@ -219,6 +219,15 @@ static int stage_progress(struct wsh_tp *tp)
     return moved;
 }
 
+static void stage_forget(struct wsh_tp *tp, int pe)
+{
+    struct wsh_stage *stage = (struct wsh_stage *)tp;
+
+    pthread_mutex_lock(&stage->lock);
+    stage->peers[pe].gone = true;
+    pthread_mutex_unlock(&stage->lock);
+}
+
 static const struct wsh_tp_ops stage_ops = {
     .name = WSH_STAGE_NAME,
     .device = true,
@@ -238,6 +247,7 @@ static const struct wsh_tp_ops stage_ops = {
     .fence = wsh_stage_fence,
     .pending = wsh_stage_pending,
     .progress = stage_progress,
+    .forget = stage_forget,
     .describe = wsh_stage_describe,
 };
 

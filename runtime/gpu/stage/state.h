@@ -55,6 +55,7 @@ struct wsh_stage_taken {
 struct wsh_stage_peer {
     int pe;
     bool reached;
+    bool gone;                    /* it has failed: what is for it completes and moves nothing */
     struct wsh_stage_target host; /* its host memory */
     size_t there;                 /* offset in it of that PE's box for messages of this one */
     char *box;                    /* this PE's box for messages of that one */

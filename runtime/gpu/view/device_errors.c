@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Passes what device code reports to the user: in waits of the host, and by the watch thread. */
 #include "runtime/gpu/host.h"
-#include "runtime/gpu/users.h"
 #include "runtime/gpu/view/error_texts.h"
 #include "runtime/gpu/view/state.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/job/job.h"
+#include "runtime/wait/failures.h"
 #include "runtime/wait/notes.h"
 
 #include <pthread.h>
@@ -19,14 +19,10 @@ static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Kernels of another job may hold the room that one of this job needs before those that wait go on. */
 static void name_other_jobs(const struct wsh_job *job, char *text, size_t size)
 {
-    int all = wsh_gpu_sharers(job);
-
-    if (all > job->device.sharers)
+    if (job->device.gpu.mps && !job->env.gpu_pes)
         snprintf(
             text, size,
-            "; %d processes use this GPU, which this job divided among %d when it began: if blocks wait for "
-            "room, start each job with SHMEM_GPU_PES=%d",
-            all, job->device.sharers, all);
+            "; if other jobs use this GPU too, start each with SHMEM_GPU_PES=<PEs of all of them on it>");
 }
 
 static __attribute__((noinline)) void log_hung(struct wsh_device_state *state)
@@ -72,11 +68,30 @@ int wsh_device_errors_poll(const struct wsh_job *job)
     return log_refused(state);
 }
 
-int wsh_device_errors_watch(const struct wsh_job *job)
+/* Tells kernels who has failed; release: partner is wsh_dev_generation. */
+static void tell_failures(struct wsh_job *job)
+{
+    struct wsh_device_state *state = job->device.state;
+    struct wsh_device_failures *told = state ? &state->pinned->report.failures : NULL;
+    uint64_t generation;
+
+    if (!told || !wsh_failures_take(job))
+        return;
+    generation = __atomic_load_n(&job->failures.seen, __ATOMIC_ACQUIRE); /* partner: wsh_failures_take's */
+    if (told->generation == generation)
+        return;
+    for (int pe = 0; pe < job->n_pes; pe++)
+        __atomic_store_n((uint8_t *)(uintptr_t)told->at + pe, wsh_failures_has(&job->failures, pe),
+                         __ATOMIC_RELAXED);
+    __atomic_store_n(&told->generation, generation, __ATOMIC_RELEASE);
+}
+
+int wsh_device_errors_watch(struct wsh_job *job)
 {
     int rc;
 
     pthread_mutex_lock(&watch_lock);
+    tell_failures(job);
     rc = wsh_device_errors_poll(job);
     pthread_mutex_unlock(&watch_lock);
     return rc;

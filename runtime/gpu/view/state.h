@@ -12,7 +12,7 @@ struct wsh_job;
 struct wsh_device_state_pinned {
     struct wsh_device_report report;
     struct wsh_device_handles handles;
-    int32_t members[]; /* of the shared team */
+    int32_t members[]; /* of the shared team; then a byte for each PE, whether it has failed */
 };
 
 struct wsh_device_state {

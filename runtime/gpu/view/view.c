@@ -140,13 +140,14 @@ static int log_no_tables(int status)
 static int state_allocate(struct wsh_device_state *state, const struct wsh_job *job)
 {
     const struct wsh_cuda *cu = wsh_cuda();
-    size_t pinned = sizeof *state->pinned + (size_t)job->n_pes * sizeof(int32_t);
+    size_t pinned = sizeof *state->pinned + (size_t)job->n_pes * (sizeof(int32_t) + sizeof(uint8_t));
     int status = cu->mem_alloc(&state->block, state->size);
 
     if (!status)
         status = cu->host_alloc((void **)&state->pinned, pinned, WSH_CU_HOST_PORTABLE_MAPPED);
     if (!status) {
         memset(state->pinned, 0, pinned);
+        state->pinned->report.failures.at = (uint64_t)(uintptr_t)(state->pinned->members + job->n_pes);
         status = cu->stream_create(&state->stream, WSH_CU_STREAM_NON_BLOCKING, 0);
     }
     return status ? status : wsh_device_state_upload(state, 0, state->size);
@@ -228,7 +229,8 @@ void wsh_device_state_fill(struct wsh_job *job)
     device->hang_ns = (uint64_t)(job->env.hang_seconds * 1e9);
     device->flags = (wants_checks(job->env.debug) ? WSH_DEVICE_CHECK : 0) |
                     (job->device.gda ? WSH_DEVICE_GDA : 0) |
-                    (wsh_nic_counters_are_there(&job->counters.nic) ? WSH_DEVICE_NICS_COUNT : 0);
+                    (wsh_nic_counters_are_there(&job->counters.nic) ? WSH_DEVICE_NICS_COUNT : 0) |
+                    (job->failures.failed ? WSH_DEVICE_SURVIVES : 0);
     device->sharers = job->device.sharers > 0 ? (uint32_t)job->device.sharers : 1;
     fill_slots(state, device->seg[WSH_DEVICE_SEG_DEVICE].stride && !(device->flags & WSH_DEVICE_CHECK));
     wsh_device_state_root(job);
