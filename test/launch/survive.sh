@@ -72,7 +72,7 @@ if [ -e "$top_builddir/test/fake_cuda/libcuda.so.1" ]; then
 else
     tap_skip "device memory by staging" "test/fake_cuda/libcuda.so.1 was not built"
 fi
-# PE 0, which tells oshrun that all have come, hardly gets a core.
+# PE 0, which tells oshrun that all have come, gets little of a core.
 busy=
 for _ in 1 2; do
     (while :; do :; done) &
@@ -81,9 +81,10 @@ done
 went=0
 for _ in 1 2 3; do
     # shellcheck disable=SC2016
-    run_job 30 "$oshrun" -n 3 --on-pe-failure continue \
-        sh -c '[ "$SHMEM_PE" != 0 ] || exec nice -n 19 "$@"; exec "$@"' late "$survive" early 1 sum
+    run_job 120 "$oshrun" -n 3 --on-pe-failure continue \
+        sh -c '[ "$SHMEM_PE" != 0 ] || exec nice -n 10 "$@"; exec "$@"' late "$survive" early 1 sum
     [ "$status:$(grep -c 'went on' "$out")" != 0:2 ] || went=$((went + 1))
+    echo "# ended with $status"
 done
 # shellcheck disable=SC2086
 kill $busy
