@@ -74,7 +74,11 @@ static int start_thread(struct wsh_progress *progress, int part)
 
 static int start_threads(struct wsh_progress *progress)
 {
-    int n = progress->job->env.progress == WSH_PROGRESS_THREAD ? count_parts(progress->job) : 1, rc = 0;
+    int n = progress->job->env.progress == WSH_PROGRESS_THREAD ? count_parts(progress->job) : 1;
+    int rc = wsh_wait_help_open(&progress->help);
+
+    if (rc)
+        return rc;
 
     for (int part = 0; part < n && !rc; part++)
         rc = start_thread(progress, n > 1 ? part : WSH_ALL_PARTS);
@@ -116,13 +120,15 @@ void wsh_progress_close(struct wsh_job *job)
     __atomic_store_n(&job->progress->stop, true, __ATOMIC_RELEASE); /* partner: wsh_wait_serve */
     for (int i = 0; i < job->progress->n; i++)
         pthread_join(job->progress->server[i].thread, NULL);
+    if (job->progress->help.fd >= 0)
+        wsh_wait_help_close(&job->progress->help);
     free(job->progress);
     job->progress = NULL;
 }
 
 bool wsh_progress_helps(const struct wsh_job *job)
 {
-    return job->progress && job->progress->spares && job->env.progress == WSH_PROGRESS_AUTO;
+    return job->progress && job->progress->spares;
 }
 
 void wsh_progress_help(struct wsh_job *job, int more)

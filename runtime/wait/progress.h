@@ -13,9 +13,9 @@ int wsh_progress_open(struct wsh_job *job);
 int wsh_progress_start(struct wsh_job *job);
 void wsh_progress_close(struct wsh_job *job);
 
-/* Whether a thread helps the program with what it has begun, where it would leave that to a program that waits. */
+/* Whether a thread, with a core of its own, does what the program has begun while that computes. */
 bool wsh_progress_helps(const struct wsh_job *job);
-/* Of what takes long `more` is under way, or complete (< 0); wakes the thread. Where it helps, by one at a time. */
+/* Of what takes long `more` is under way, or complete (< 0); wakes the thread. By one thread at a time. */
 void wsh_progress_help(struct wsh_job *job, int more);
 
 #endif

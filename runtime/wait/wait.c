@@ -14,8 +14,10 @@
 #include "runtime/wait/left.h"
 #include "runtime/wait/sleep.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -191,7 +193,7 @@ static void waiter_back_off(struct waiter *waiter)
         return;
     }
     waiter_read_clock(waiter);
-    if (wsh_sleep_for_work(waiter->job, WSH_ALL_PARTS, waiter->sleep_us))
+    if (wsh_sleep_for_work(waiter->job, WSH_ALL_PARTS, NULL, 0, waiter->sleep_us))
         waiter_restart(waiter);
     else
         waiter->sleep_us = sleep_longer(waiter->job, waiter->sleep_us);
@@ -312,13 +314,24 @@ static bool is_served(const struct wsh_job *job, const struct wsh_wait_help *hel
            (waited || __atomic_load_n(&job->waiters, __ATOMIC_RELAXED));
 }
 
+int wsh_wait_help_open(struct wsh_wait_help *help)
+{
+    help->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return help->fd < 0 ? -errno : 0;
+}
+
+void wsh_wait_help_close(struct wsh_wait_help *help)
+{
+    close(help->fd);
+}
+
 void wsh_wait_help(struct wsh_wait_help *help, int more)
 {
     __atomic_store_n(&help->open, help->open + more, __ATOMIC_RELAXED);
     if (more < 0)
         return;
     __atomic_fetch_add(&help->asked, 1,
-                       __ATOMIC_SEQ_CST); /* partner: wsh_sleep_till_asked, which may have begun */
+                       __ATOMIC_SEQ_CST); /* partner: sleep.c, where a sleep may have begun */
     if (__atomic_load_n(&help->sleeps, __ATOMIC_SEQ_CST))
         wsh_sleep_wake(help);
 }
@@ -344,7 +357,7 @@ int wsh_wait_serve(struct wsh_job *job, int part, struct wsh_wait_help *help, co
             tries = 0;
         else if (++tries < SERVE_TRIES)
             sched_yield();
-        else if (wsh_sleep_for_work(job, part, us))
+        else if (wsh_sleep_for_work(job, part, part > 0 ? NULL : help, asked, us))
             tries = 0, us = SLEEP_MIN_US;
         else
             us = sleep_longer(job, us);
@@ -375,7 +388,7 @@ static void server_back_off(struct wsh_job *job, unsigned tries, double *idle_si
         return;
     }
     if (serves)
-        wsh_sleep_for_work(job, WSH_ALL_PARTS, *us);
+        wsh_sleep_for_work(job, WSH_ALL_PARTS, NULL, 0, *us);
     else
         wsh_sleep_us(*us);
     *us = sleep_longer(job, *us);

@@ -43,9 +43,14 @@ int wsh_wait_progress(struct wsh_job *job);
 /* How a program that is about to compute wakes a progress thread, which sleeps because the program waited by itself. */
 struct wsh_wait_help {
     int open;       /* what is under way and takes long: the thread goes on while nobody waits. Relaxed */
-    uint32_t asked; /* how often it has been woken; a futex */
+    uint32_t asked; /* how often */
     int sleeps;     /* it sleeps until then, or for a time */
+    int fd;         /* readable once it has been asked: an eventfd */
 };
+
+/* 0 or -errno. */
+int wsh_wait_help_open(struct wsh_wait_help *help);
+void wsh_wait_help_close(struct wsh_wait_help *help);
 
 /* `more` is under way (+1, which wakes the thread) or complete (< 0). By one thread at a time. */
 void wsh_wait_help(struct wsh_wait_help *help, int more);

@@ -121,6 +121,17 @@ int wsh_wait_serve(struct wsh_job *job, int part, struct wsh_wait_help *help, co
     return 0;
 }
 
+int wsh_wait_help_open(struct wsh_wait_help *help)
+{
+    (void)help;
+    return 0;
+}
+
+void wsh_wait_help_close(struct wsh_wait_help *help)
+{
+    (void)help;
+}
+
 void wsh_wait_help(struct wsh_wait_help *help, int more)
 {
     (void)help, (void)more;

@@ -250,6 +250,7 @@ static void helps_while_asked(void)
     job.env.progress = WSH_PROGRESS_AUTO;
     job.waits = 1;
     wsh_wait_tune(&job, 2, 4);
+    CU_ASSERT_FATAL(!wsh_wait_help_open(&help));
     CU_ASSERT_FATAL(!pthread_create(&thread, NULL, serve, &stop));
     wsh_wait_help(&help, 1);
     for (int i = 0; i < 50 && !helps; i++) /* a busy machine may not run it at once */
@@ -261,6 +262,7 @@ static void helps_while_asked(void)
     CU_ASSERT(!helps_on);
     __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
+    wsh_wait_help_close(&help);
     job.waiters = 0;
     job.network = false;
     job.n_tps = 0;

@@ -99,7 +99,7 @@ static size_t bytes_of(const struct wsh_req *req)
 
 void wsh_req_help(struct wsh_req *req)
 {
-    if (req->state == WSH_REQ_OPEN && wsh_progress_helps(req->team->job) && bytes_of(req) >= HELP_BYTES)
+    if (wsh_progress_helps(req->team->job) && bytes_of(req) >= HELP_BYTES)
         help_count(req, 1);
 }
 

@@ -12,7 +12,7 @@ void wsh_req_give(struct wsh_req *req);
 /* Gives it the next number of its team. 0 or -ENOMEM. */
 int wsh_req_append(struct wsh_req_team *of, struct wsh_req *req);
 
-/* It has just begun: where it takes long, the progress thread advances it while the program computes. */
+/* It is in its queue: where it takes long, the progress thread starts and advances it while the program computes. */
 void wsh_req_help(struct wsh_req *req);
 
 /* Where a member has failed, as is known here, the team's requests end with nonzero from now on. */

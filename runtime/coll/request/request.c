@@ -89,8 +89,9 @@ static int begin(struct wsh_job *job, struct wsh_team *team, struct wsh_req *req
         wsh_req_team_look(team->coll->requests);
     __atomic_fetch_add(&team->coll->requests->held, 1, __ATOMIC_RELAXED);
     team->coll->requests->routine = req->routine;
-    wsh_req_team_start(team->coll->requests);
     wsh_req_help(req);
+    if (!team->coll->requests->helped) /* else the progress thread starts them: to send takes long, too */
+        wsh_req_team_start(team->coll->requests);
     return 0;
 }
 
