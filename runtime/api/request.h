@@ -105,12 +105,12 @@ static WSH_INLINE int wsh_api_reduce_nb(const struct wsh_api_nb *what, shmem_tea
 void wsh_api_alltoallv_check(const struct wsh_api_nb *what, const struct wsh_team *team, const void *dest,
                              const void *source, const struct wsh_alltoallv *v);
 
-static WSH_INLINE int wsh_api_alltoallv_nb(const struct wsh_api_nb *what, shmem_team_t team, void *dest,
-                                           const void *source, const struct wsh_alltoallv *v,
-                                           shmemx_req_h *request)
+static WSH_INLINE int wsh_api_alltoallv_begin(const struct wsh_api_nb *what, shmem_team_t team, void *dest,
+                                              const void *source, const struct wsh_alltoallv *v, bool waits,
+                                              shmemx_req_h *request)
 {
     struct wsh_team *members = wsh_api_members(what->routine, team);
-    const struct wsh_req_args args = {.dest = dest, .src = source, .v = *v};
+    const struct wsh_req_args args = {.dest = dest, .src = source, .v = *v, .waits = waits};
 
     wsh_api_request(what->routine, request);
     wsh_api_alltoallv_check(what, members, dest, source, v);
@@ -118,6 +118,13 @@ static WSH_INLINE int wsh_api_alltoallv_nb(const struct wsh_api_nb *what, shmem_
         *v->need = 0; /* where a member has failed: it is no dest that is too small */
     return wsh_req_begin(members, what->routine, v->packed ? WSH_REQ_ALLTOALLV_PACKED : WSH_REQ_ALLTOALLV,
                          &args, request);
+}
+
+static WSH_INLINE int wsh_api_alltoallv_nb(const struct wsh_api_nb *what, shmem_team_t team, void *dest,
+                                           const void *source, const struct wsh_alltoallv *v,
+                                           shmemx_req_h *request)
+{
+    return wsh_api_alltoallv_begin(what, team, dest, source, v, false, request);
 }
 
 /* A failure other than too small a dest, which is positive, ends the job. */
@@ -128,7 +135,7 @@ static WSH_INLINE int wsh_api_alltoallv(const struct wsh_api_nb *what, shmem_tea
     int rc;
 
     WSH_API_SAME(what->routine, wsh_api_members(what->routine, team), "%s", "");
-    rc = wsh_api_alltoallv_nb(what, team, dest, source, v, &request);
+    rc = wsh_api_alltoallv_begin(what, team, dest, source, v, true, &request);
     if (!rc)
         rc = wsh_req_wait(&wsh_job, request);
     return rc < 0 ? wsh_api_met_failure(what->coll.dest, wsh_api_members(what->routine, team), rc) : rc;

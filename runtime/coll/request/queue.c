@@ -99,7 +99,7 @@ static size_t bytes_of(const struct wsh_req *req)
 
 void wsh_req_help(struct wsh_req *req)
 {
-    if (wsh_progress_helps(req->team->job) && bytes_of(req) >= HELP_BYTES)
+    if (!req->args.waits && wsh_progress_helps(req->team->job) && bytes_of(req) >= HELP_BYTES)
         help_count(req, 1);
 }
 

@@ -47,6 +47,7 @@ struct wsh_req_args {
     struct wsh_alltoalls shape;
     const struct wsh_arith *arith;
     struct wsh_alltoallv v;
+    bool waits; /* the caller does at once: no thread needs to help */
 };
 
 int wsh_requests_open(struct wsh_job *job);
