@@ -19,7 +19,7 @@ def meet():
 
 
 def tensor(fill, count=COUNT):
-    made = symm_mem.empty(count, dtype=torch.float32, device="cuda").fill_(fill)
+    made = symm_mem.empty(count, dtype=torch.float32, device="cuda:0").fill_(fill)
     return made, symm_mem.rendezvous(made, dist.group.WORLD.group_name)
 
 
