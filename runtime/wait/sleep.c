@@ -54,7 +54,8 @@ void wsh_sleep_wake(struct wsh_wait_help *help)
     eventfd_write(help->fd, 1);
 }
 
-bool wsh_sleep_for_work(struct wsh_job *job, int part, struct wsh_wait_help *help, uint32_t asked, unsigned us)
+bool wsh_sleep_for_work(struct wsh_job *job, int part, struct wsh_wait_help *help, uint32_t asked,
+                        unsigned us)
 {
     unsigned blind = sleep_most(job, SLEEP_MANY_BLIND_US, SLEEP_BLIND_US);
     struct pollfd fds[1 + WSH_TP_MAX];

@@ -58,9 +58,10 @@ void wsh_sleep_till_asked(struct wsh_wait_help *help, uint32_t asked, unsigned u
 void wsh_sleep_wake(struct wsh_wait_help *help);
 
 /*
- * Sleeps at most `us`, less when a transport has something to do or, as above, where there is help to ask for: then true.
- * A transport that offers no descriptor is looked at again after the time.
+ * Sleeps at most `us`, less when a transport has something to do or, where there is `help`, as above: then true. A
+ * transport that offers no descriptor is looked at again after the time.
  */
-bool wsh_sleep_for_work(struct wsh_job *job, int part, struct wsh_wait_help *help, uint32_t asked, unsigned us);
+bool wsh_sleep_for_work(struct wsh_job *job, int part, struct wsh_wait_help *help, uint32_t asked,
+                        unsigned us);
 
 #endif

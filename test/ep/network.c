@@ -2,8 +2,8 @@
 /*
  * What calls give to the network: one put a part to each far peer and, in high throughput, one that returns its window;
  * bytes of the rows that the reference counts, beside heads; and no operation for order or completion. On EFA a put is
- * one write, and what comes is acknowledged by half windows; over sockets a put is a few messages. A PE that finds nothing
- * to do acknowledges earlier, so the least of some tries counts.
+ * one write, and what comes is acknowledged by half windows; over sockets a put is a few messages. A PE that finds
+ * nothing to do acknowledges earlier, so the least of some tries counts.
  * paths: tcp:3 mixed:4 mixedefa:4
  */
 #include "test/ep/calls.h"
@@ -25,8 +25,8 @@ static struct network counts_now(const struct calls *calls)
 }
 
 /*
- * Of this PE's calls: nothing but their puts, and no more bytes than rows, heads and metas of them have. By how many its
- * operations are more than they may be, or <= 0.
+ * Of this PE's calls: nothing but their puts, and no more bytes than rows, heads and metas of them have. By how many
+ * its operations are more than they may be, or <= 0.
  */
 static int64_t compare(const struct calls *calls, const struct network *before, const struct network *after)
 {
