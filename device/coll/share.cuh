@@ -56,7 +56,7 @@ static WSH_DEV void wsh_dev_put_share(const char *what, void *dest, const void *
     to = wsh_dev_reach_or_request(what, dest, len, pe, false);
     if (!to) {
         if (blockIdx.x == 0)
-            wsh_dev_put_any<S, true>(what, dest, source, len, pe, nullptr);
+            wsh_dev_put_any<S, true>(what, dest, source, len, pe);
         return;
     }
     wsh_dev_check_local(what, source, len);

@@ -166,7 +166,7 @@ WSH_DEV_CALL void wsh_dev_bulk_put(const char *what, void *dest, const void *sou
     wsh_ptx_proxy_fence();
     wsh_dev_sync<S>();
     if (!to) {
-        wsh_dev_put_any<S, true>(what, dest, source, len, pe, nullptr);
+        wsh_dev_put_any<S, true>(what, dest, source, len, pe);
         return;
     }
     if (!wsh_dev_bulk_copy<S, wsh_dev_from_global>((char *)to, (const char *)source, len, scratch, scratch_len))

@@ -126,6 +126,39 @@ WSH_DEV_CALL void wsh_dev_copy_narrow(char *to, const char *from, size_t len, un
         wsh_dev_copy_units<U, L>((uint8_t *)to, (const uint8_t *)from, len, lane, size);
 }
 
+/* The same by one thread: all offsets in a round are known to the compiler and cost no registers. */
+template <unsigned U, class L, class T> static WSH_DEV void wsh_dev_copy_units_alone(T *to, const T *from, unsigned n)
+{
+#pragma unroll 1
+    for (; n; from += U, to += U, n -= n < U ? n : U) {
+        T held[U];
+
+        wsh_ptx_now(from);
+        wsh_ptx_now(to);
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            held[u] = u < n ? L::load(from + u) : T();
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            if (u < n)
+                to[u] = held[u];
+    }
+}
+
+template <unsigned U, class L> WSH_DEV_CALL void wsh_dev_copy_narrow_alone(char *to, const char *from, unsigned len)
+{
+    unsigned common = (unsigned)(uint64_t)to | (unsigned)(uint64_t)from | len;
+
+    if (common % 8 == 0)
+        wsh_dev_copy_units_alone<U, L>((uint64_t *)to, (const uint64_t *)from, len / 8);
+    else if (common % 4 == 0)
+        wsh_dev_copy_units_alone<U, L>((uint32_t *)to, (const uint32_t *)from, len / 4);
+    else if (common % 2 == 0)
+        wsh_dev_copy_units_alone<U, L>((uint16_t *)to, (const uint16_t *)from, len / 2);
+    else
+        wsh_dev_copy_units_alone<U, L>((uint8_t *)to, (const uint8_t *)from, len);
+}
+
 /* The 16 bytes that begin `shift` (1 to 15) bytes into low, high. */
 static WSH_DEV uint4 wsh_dev_splice(uint4 low, uint4 high, unsigned shift)
 {
@@ -180,22 +213,26 @@ template <unsigned U, class L>
 WSH_DEV_CALL void wsh_dev_copy_skewed(uint4 *to, const uint4 *piece, unsigned shift, size_t units, unsigned warp,
                                       unsigned warps)
 {
-    unsigned lane = wsh_dev_thread() % 32;
+    unsigned lane = wsh_dev_thread() % 32, first = warp * U * 31 + lane, round = warps * U * 31;
 
+    piece += first;
+    to += first;
 #pragma unroll 1
-    for (size_t i = (size_t)warp * U * 31 + lane; i - lane < units; i += (size_t)warps * U * 31) {
-        uint32_t pieces = i <= units ? wsh_dev_clip(units - i + 1) : 0; /* from this lane's first on */
+    for (int64_t more = (int64_t)units - first; more + lane > 0; more -= round, piece += round, to += round) {
+        uint32_t pieces = more >= 0 ? wsh_dev_clip((size_t)more + 1) : 0; /* from this lane's first on */
         uint4 held[U];
 
+        wsh_ptx_now(piece);
+        wsh_ptx_now(to);
 #pragma unroll
         for (unsigned u = 0; u < U; u++)
-            held[u] = u * 31 < pieces ? L::load(piece + i + u * 31) : uint4();
+            held[u] = u * 31 < pieces ? L::load(piece + u * 31) : uint4();
 #pragma unroll
         for (unsigned u = 0; u < U; u++) {
             uint4 unit = wsh_dev_splice(held[u], wsh_dev_from_next_lane(held[u]), shift);
 
             if (lane < 31 && u * 31 + 1 < pieces)
-                to[i + u * 31] = unit;
+                to[u * 31] = unit;
         }
     }
 }
@@ -366,9 +403,10 @@ template <int S, class L> static WSH_DEV void wsh_dev_copy_long(char *to, const 
 
     if constexpr (S == WSH_THREAD) {
         if (cut.head)
-            wsh_dev_copy_narrow<4, L>(to, from, cut.head, 0, 1);
+            wsh_dev_copy_narrow_alone<4, L>(to, from, (unsigned)cut.head);
         if (cut.head + gap != len)
-            wsh_dev_copy_narrow<4, L>(to + cut.head + gap, from + cut.head + gap, len - cut.head - gap, 0, 1);
+            wsh_dev_copy_narrow_alone<4, L>(to + cut.head + gap, from + cut.head + gap,
+                                            (unsigned)(len - cut.head - gap));
     } else if (gap != len) {
         wsh_dev_copy_edges<L>(to, from, len - gap, cut.head, gap, wsh_dev_lane<S>(), wsh_dev_size<S>());
     }

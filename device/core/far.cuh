@@ -198,15 +198,30 @@ WSH_DEV_CALL bool wsh_dev_put_plain_signal(void *dest, const void *source, size_
 }
 
 /*
+ * All lanes, behind a barrier: a put to memory that this GPU does not reach. `with`: a signal behind the data, or NULL;
+ * it goes by the proxy like them, or it could come first.
+ */
+template <int S, bool WAITS>
+static WSH_DEV void wsh_dev_put_far(void *dest, const void *source, size_t len, int pe,
+                                    const struct wsh_dev_signal *with)
+{
+    struct wsh_dev_parts parts = {
+        (char *)dest, (const char *)source, len, pe, 0, 1, with != nullptr, 0, 0, 0, WAITS};
+
+    wsh_ptx_again(&parts);
+    if (WAITS && !with && len <= WSH_GDA_INLINE_MAX && wsh_dev_has_gda() && wsh_dev_put_inline<S>(&parts))
+        return;
+    wsh_dev_put_parts<S, WAITS>(&parts, with);
+}
+
+/*
  * The put in every case, called after a barrier. The barrier at the end lets the source be reused, and makes the quiet
- * of any lane wait for what was asked of the proxy. `with`: a signal behind the data, or NULL. The caller sends it
- * where its `at` is not 0 afterwards: what goes by the proxy has its signal go there too, or the signal could come
- * first. WAITS: blocking; else the source is reused after a quiet only. `to`: where this GPU reaches dest; 0: to be
- * found.
+ * of any lane wait for what was asked of the proxy. WAITS: blocking; else the source is reused after a quiet only.
+ * `to`: where this GPU reaches dest; 0: to be found.
  */
 template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
-                                  struct wsh_dev_signal *with, uint64_t to = 0)
+                                  uint64_t to = 0)
 {
     if (!len)
         return;
@@ -214,21 +229,11 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
         to = wsh_dev_reach_or_request(what, dest, len, pe, false);
     wsh_dev_check_local(what, source, len);
     if (!to) {
-        struct wsh_dev_parts parts = {
-            (char *)dest, (const char *)source, len, pe, 0, 1, with != nullptr, 0, 0, 0, WAITS};
-
-        wsh_ptx_again(&parts);
-        if (WAITS && !with && len <= WSH_GDA_INLINE_MAX && wsh_dev_has_gda() && wsh_dev_put_inline<S>(&parts))
-            return;
-        if (with)
-            with->at = 0;
-        wsh_dev_put_parts<S, WAITS>(&parts, with);
+        wsh_dev_put_far<S, WAITS>(dest, source, len, pe, nullptr);
         return;
     }
     wsh_dev_store<S>(to, source, len);
     wsh_dev_sync<S>();
-    if (with && !with->at && wsh_dev_lane<S>() == 0)
-        wsh_dev_signal_request(*with, pe);
 }
 
 /*

@@ -89,7 +89,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_list_others(struct wsh_dev_list_rest 
             wsh_dev_put_signal_any<S, false>(rest->what, put->dest, put->source, put->nelems, word, 1,
                                              SHMEM_SIGNAL_ADD, put->pe);
         else
-            wsh_dev_put_any<S, false>(rest->what, put->dest, put->source, put->nelems, put->pe, nullptr);
+            wsh_dev_put_any<S, false>(rest->what, put->dest, put->source, put->nelems, put->pe);
     }
 }
 

@@ -103,7 +103,7 @@ static WSH_DEV_MOVE void wsh_dev_put(const char *what, void *dest, const void *s
     if (fast && wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len))
         wsh_dev_sync<S>();
     else if (WAITS || fast || !wsh_dev_put_nbi_at_once<S>(dest, source, len, pe))
-        wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, nullptr, fast ? to : 0);
+        wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, fast ? to : 0);
 }
 
 template <int S>

@@ -23,21 +23,43 @@ static WSH_DEV void wsh_dev_signal_release(uint64_t at, uint64_t value, int op)
         wsh_ptx_signal_add((uint64_t *)at, value);
 }
 
+/* All lanes, behind a barrier: to mapped memory. The signal is in memory, as the copy takes most registers. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_put_signal_stored(uint64_t to, const void *source, size_t len,
+                                            const struct wsh_dev_signal *signal, int pe)
+{
+    if (len)
+        wsh_dev_store<S>(to, source, len);
+    wsh_dev_sync<S>();
+    if (wsh_dev_lane<S>() == 0) {
+        if (signal->at)
+            wsh_dev_signal_release(signal->at, signal->value, signal->op);
+        else
+            wsh_dev_signal_request(*signal, pe);
+    }
+    wsh_dev_sync<S>();
+}
+
 /* Behind a barrier; the last one makes the signal one of the operations that any lane's later quiet completes. */
 template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const void *source, size_t len,
                                          uint64_t *sym, uint64_t value, int op, int pe)
 {
     struct wsh_dev_signal signal = {sym, value, op, 0};
+    uint64_t to = 0;
 
     signal.at = wsh_dev_signal_reach(what, signal, pe);
-    if (len)
-        wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, &signal);
-    else if (!signal.at && wsh_dev_lane<S>() == 0)
-        wsh_dev_signal_request(signal, pe);
-    if (signal.at && wsh_dev_lane<S>() == 0)
-        wsh_dev_signal_release(signal.at, signal.value, signal.op);
-    wsh_dev_sync<S>();
+    wsh_ptx_again(&signal);
+    if (len) {
+        to = wsh_dev_reach_or_request(what, dest, len, pe, false);
+        wsh_dev_check_local(what, source, len);
+    }
+    if (len && !to) {
+        wsh_dev_put_far<S, WAITS>(dest, source, len, pe, &signal);
+        wsh_dev_sync<S>();
+    } else {
+        wsh_dev_put_signal_stored<S>(to, source, len, &signal, pe);
+    }
 }
 
 /* All lanes, behind a barrier: both to mapped memory. */

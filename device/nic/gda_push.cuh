@@ -137,7 +137,7 @@ struct wsh_dev_gda_slots {
     uint32_t lanes;
     bool turn; /* it has come */
     struct wsh_dev_wait wait;
-    struct wsh_dev_gda_entry entry;
+    struct wsh_dev_gda_request request;
 };
 
 #define WSH_GDA_POLLS 1024u /* at a word, for each time that other work is looked for, which drops the SM's L1 */
@@ -248,10 +248,15 @@ struct wsh_dev_gda_run {
     bool turn;
 };
 
-/* One lane: a run of n, of at most max_batch, that it stores by itself. When it returns, they have entries. */
-static WSH_DEV struct wsh_dev_gda_run wsh_dev_gda_reserve(struct wsh_gda_queue *queue, uint32_t n)
+/*
+ * One lane: a run of n, of at most max_batch, that it stores by itself. When it returns, they have entries. `held`: its
+ * request, in memory only while it waits.
+ */
+static WSH_DEV struct wsh_dev_gda_run wsh_dev_gda_reserve(struct wsh_gda_queue *queue, uint32_t n,
+                                                          struct wsh_dev_gda_request *held = nullptr)
 {
     const struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
+    struct wsh_dev_gda_request kept;
     struct wsh_dev_gda_slots slots;
 
     slots.first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)n);
@@ -260,7 +265,13 @@ static WSH_DEV struct wsh_dev_gda_run wsh_dev_gda_reserve(struct wsh_gda_queue *
     slots.queue = queue;
     slots.begin = 0;
     slots.end = n;
+    if (held)
+        kept = *held;
+    wsh_ptx_again(&kept);
     wsh_dev_gda_wait(&slots);
+    wsh_ptx_again(&kept);
+    if (held)
+        *held = kept;
     return wsh_dev_gda_run{slots.first, slots.turn};
 }
 
@@ -287,9 +298,9 @@ static WSH_DEV uint32_t wsh_dev_gda_run_end(uint32_t begin, uint32_t n, uint32_t
 }
 
 /* One lane that is here by itself. As the party would, without its shuffles. */
-static WSH_DEV void wsh_dev_gda_post_alone(struct wsh_gda_queue *queue, const struct wsh_dev_gda_request &request)
+static WSH_DEV void wsh_dev_gda_post_alone(struct wsh_gda_queue *queue, struct wsh_dev_gda_request request)
 {
-    const struct wsh_dev_gda_run run = wsh_dev_gda_reserve(queue, 1);
+    const struct wsh_dev_gda_run run = wsh_dev_gda_reserve(queue, 1, &request);
     const struct wsh_dev_gda_ring ring = wsh_dev_gda_ring_of(queue);
 
     wsh_dev_gda_store(wsh_dev_gda_entry_of(ring, run.first, request));
@@ -316,13 +327,12 @@ static WSH_DEV void wsh_dev_gda_post_party(struct wsh_gda_queue *queue, uint32_t
                                            const struct wsh_dev_gda_request &request)
 {
     struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
-    struct wsh_dev_gda_slots at = {queue, 0, 0, 0, lanes, false, {}, {}};
+    struct wsh_dev_gda_slots at = {queue, 0, 0, 0, lanes, false, {}, request};
     uint32_t rank = (uint32_t)__popc(lanes & ((1u << wsh_ptx_lane()) - 1));
 
     if (rank == 0)
         at.first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)(uint32_t)__popc(lanes));
     at.first = wsh_ptx_party_from(lanes, at.first, (uint32_t)__ffs((int)lanes) - 1);
-    at.entry = wsh_dev_gda_entry_of(wsh_dev_gda_ring_of(queue), at.first + rank, request);
 #pragma unroll 1
     do {
         at.end = wsh_dev_gda_run_end(at.begin, (uint32_t)__popc(at.lanes), wsh_dev_gda_max_batch(at.queue));
@@ -333,7 +343,7 @@ static WSH_DEV void wsh_dev_gda_post_party(struct wsh_gda_queue *queue, uint32_t
         }
         wsh_ptx_party_sync(at.lanes);
         if (rank >= at.begin && rank < at.end)
-            wsh_dev_gda_store(at.entry);
+            wsh_dev_gda_store(wsh_dev_gda_entry_of(wsh_dev_gda_ring_of(at.queue), at.first + rank, at.request));
         wsh_ptx_party_sync(at.lanes);
         if (rank == 0 && at.turn) {
             wsh_dev_gda_announce(at.queue, at.first + at.end);

@@ -117,29 +117,31 @@ inline WSH_DEV_CALL uint64_t wsh_dev_queue_amo(const char *what, enum wsh_amo_op
     return wsh_dev_queue_word(what, request, words, queue);
 }
 
+/* Behind a barrier. As wsh_dev_put_far, whose comment holds. */
+template <int S, bool WAITS>
+static WSH_DEV void wsh_dev_queue_put_far(const char *what, void *dest, const void *source, size_t len, int pe,
+                                          const struct wsh_dev_signal *with, int queue)
+{
+    struct wsh_dev_queued_parts parts;
+
+    wsh_dev_queued(&parts, what, queue, wsh_dev_parts{(char *)dest, (const char *)source, len, pe, 0, 1,
+                                                      with != nullptr, 0, 0, 0, WAITS});
+    wsh_dev_put_parts<S, WAITS>(&parts, with);
+}
+
 /* Behind a barrier. As wsh_dev_put_any, whose comment holds. */
 template <int S, bool WAITS>
-WSH_DEV_CALL void wsh_dev_queue_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
-                                        struct wsh_dev_queued_signal *with, int queue)
+WSH_DEV_CALL void wsh_dev_queue_put_any(const char *what, void *dest, const void *source, size_t len, int pe, int queue)
 {
     uint64_t to = wsh_dev_reach_or_request(what, dest, len, pe, false);
 
     wsh_dev_check_local(what, source, len);
     if (!to) {
-        struct wsh_dev_queued_parts parts;
-
-        wsh_dev_queued(&parts, what, queue, wsh_dev_parts{(char *)dest, (const char *)source, len, pe, 0, 1,
-                                                          with != nullptr, 0, 0, 0, WAITS});
-        if (with)
-            with->at = 0;
-        wsh_dev_put_parts<S, WAITS>(&parts, with);
+        wsh_dev_queue_put_far<S, WAITS>(what, dest, source, len, pe, nullptr, queue);
         return;
     }
     wsh_dev_store<S>(to, source, len);
     wsh_dev_sync<S>();
-    if (with && !with->at && wsh_dev_lane<S>() == 0)
-        wsh_dev_queue_amo("a signal by a queue", wsh_dev_request_signal_op(with->op), false, true, with->sym,
-                          with->value, sizeof *with->sym, pe, with->queue);
 }
 
 template <int S, bool WAITS>
@@ -153,7 +155,7 @@ static WSH_DEV void wsh_dev_queue_put(const char *what, void *dest, const void *
         return;
     }
     wsh_dev_sync<S>();
-    wsh_dev_queue_put_any<S, WAITS>(what, dest, source, len, pe, nullptr, queue);
+    wsh_dev_queue_put_any<S, WAITS>(what, dest, source, len, pe, queue);
 }
 
 template <int S, bool WAITS>
@@ -195,22 +197,45 @@ static WSH_DEV void wsh_dev_queue_signal(const char *what, const struct wsh_dev_
                           sizeof *signal.sym, pe, queue);
 }
 
+/* As wsh_dev_put_signal_stored; what is asked of the proxy comes behind what the queue was asked before. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_queue_put_signal_stored(uint64_t to, const void *source, size_t len,
+                                                  const struct wsh_dev_queued_signal *signal, int pe)
+{
+    if (len)
+        wsh_dev_store<S>(to, source, len);
+    wsh_dev_sync<S>();
+    if (wsh_dev_lane<S>() == 0) {
+        if (signal->at)
+            wsh_dev_signal_release(signal->at, signal->value, signal->op);
+        else
+            wsh_dev_queue_amo("a signal by a queue", wsh_dev_request_signal_op(signal->op), false, len != 0,
+                              signal->sym, signal->value, sizeof *signal->sym, pe, signal->queue);
+    }
+    wsh_dev_sync<S>();
+}
+
 template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_queue_put_signal_any(const char *what, void *dest, const void *source, size_t len,
                                                uint64_t *sym, uint64_t value, int op, int pe, int queue)
 {
     struct wsh_dev_queued_signal signal;
+    uint64_t to = 0;
 
     (struct wsh_dev_signal &)signal = wsh_dev_signal{sym, value, op, 0};
     signal.queue = queue;
     signal.at = wsh_dev_signal_reach(what, signal, pe);
-    if (len)
-        wsh_dev_queue_put_any<S, WAITS>(what, dest, source, len, pe, &signal, queue);
-    else if (!signal.at && wsh_dev_lane<S>() == 0)
-        wsh_dev_queue_signal(what, signal, pe, queue);
-    if (signal.at && wsh_dev_lane<S>() == 0)
-        wsh_dev_signal_release(signal.at, signal.value, signal.op);
-    wsh_dev_sync<S>();
+    wsh_ptx_again(&signal);
+    if (len) {
+        to = wsh_dev_reach_or_request(what, dest, len, pe, false);
+        wsh_dev_check_local(what, source, len);
+    }
+    if (len && !to) {
+        wsh_dev_queue_put_far<S, WAITS>(what, dest, source, len, pe, &signal, queue);
+        wsh_dev_sync<S>();
+    } else {
+        wsh_dev_queue_put_signal_stored<S>(to, source, len, &signal, pe);
+    }
 }
 
 template <int S, bool WAITS>

@@ -102,7 +102,7 @@ static void fenced(unsigned round)
     shmem_barrier_all();
     move(WSH_GDA_WRITE, landing, outgoing, other, gda->n_queues);
     heads.epoch++;
-    cpu_block_run(1, [=] { wsh_dev_put_any<WSH_THREAD, true>("put", flag, &value, sizeof value, other, nullptr); });
+    cpu_block_run(1, [=] { wsh_dev_put_any<WSH_THREAD, true>("put", flag, &value, sizeof value, other); });
     shmem_uint64_wait_until(flag, SHMEM_CMP_EQ, value);
     check("behind a fence", landing, seed + (unsigned)other);
     shmem_barrier_all();

@@ -109,6 +109,15 @@ template <int S, unsigned WIDTH> static void width()
         strided<S, WIDTH>(2, 3, 2 * WSH_RING_PART / WIDTH + 7);
 }
 
+/* A put to `landing`, with a signal or without. */
+template <int S, bool WAITS> static void put(const void *from_here, size_t len, const struct wsh_dev_signal *with)
+{
+    if (with)
+        wsh_dev_put_far<S, WAITS>(landing, from_here, len, to, with);
+    else
+        wsh_dev_put_any<S, WAITS>("put", landing, from_here, len, to);
+}
+
 /* Contiguous: with a signal every other time, which the target's host must find behind the data. */
 template <int S> static void contiguous(size_t len, unsigned round)
 {
@@ -119,7 +128,7 @@ template <int S> static void contiguous(size_t len, unsigned round)
     cpu_block_run(lanes[S], [=] {
         struct wsh_dev_signal signal = {sent, 1, SHMEM_SIGNAL_ADD, 0};
 
-        wsh_dev_put_any<S, true>("put", landing, source, len, to, with ? &signal : nullptr);
+        put<S, true>(source, len, with ? &signal : nullptr);
     });
     memset(source, 0, BYTES);
     if (with)
@@ -152,9 +161,9 @@ template <int S> static void zero_copy(size_t len, unsigned round)
         struct wsh_dev_signal signal = {sent, 1, SHMEM_SIGNAL_ADD, (uint64_t)sent};
 
         if (waits)
-            wsh_dev_put_any<S, true>("put", landing, outgoing, len, to, with ? &signal : nullptr);
+            put<S, true>(outgoing, len, with ? &signal : nullptr);
         else
-            wsh_dev_put_any<S, false>("put", landing, outgoing, len, to, with ? &signal : nullptr);
+            put<S, false>(outgoing, len, with ? &signal : nullptr);
         if (!waits && wsh_dev_lane<S>() == 0)
             wsh_dev_ask_order(true);
     });
