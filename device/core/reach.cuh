@@ -51,11 +51,11 @@ inline WSH_DEV_CALL const struct wsh_device_range *wsh_dev_buffer(uint64_t addr,
 {
     const struct wsh_device_root *root = (const struct wsh_device_root *)wsh_device_view.ranges;
     const struct wsh_device_ranges *ranges = root ? (const struct wsh_device_ranges *)root->ranges : nullptr;
-    uint64_t low = 0, high = ranges ? ranges->n : 0;
+    uint32_t low = 0, high = ranges ? (uint32_t)ranges->n : 0;
 
 #pragma unroll 1
     while (low < high) {
-        uint64_t mid = (low + high) / 2;
+        uint32_t mid = (low + high) / 2;
 
         if (WSH_DEVICE_RANGES_ROW(ranges, mid)->seg.base <= addr)
             low = mid + 1;
