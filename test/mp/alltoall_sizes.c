@@ -2,7 +2,8 @@
 /*
  * alltoall exchanges the right blocks at every size from nothing to 1 MiB, for any number of PEs, again and again
  * on the same buffers; alltoalls at any stride, near or far, and nothing between the elements is touched.
- * paths: local:1,2,3,4,5,8 tcp:2,3,4,5 efa:4 shm:2,3,4 mixed:4,5,6 mixedshm:4 single
+ * paths: local:1,2,3,4,5,8 tcp:4,5 efa:4 shm:3 mixed:5 mixedshm:4 single
+ * long paths: tcp:2,3 shm:2,4 mixed:4,6
  */
 #include "test/common/mp.h"
 

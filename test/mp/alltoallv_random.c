@@ -3,7 +3,8 @@
  * alltoallv in both forms, of bytes and of longs, blocking and not, against a reference: random counts, none, one PE
  * that gets everything, all to oneself, long blocks; sources in symmetric and in other memory; gaps between blocks are
  * left alone. Where dest is too small at a PE, nothing is written there and it alone is told, with true counts.
- * paths: local:1,2,3,8 tcp:2,4 sockets:2 efa:3 mixed:2,6 mixedefa:2,4 split:2 single
+ * paths: local:1,2,3,8 tcp:4 sockets:2 efa:3 mixed:2,6 mixedefa:2,4 split:2 single
+ * long paths: tcp:2
  * timeout: 180
  */
 #include "test/common/teams.h"

@@ -2,7 +2,8 @@
 /*
  * The owner, PEs on its host and PEs behind the network update the same words with every kind of atomic: no
  * update is lost.
- * paths: local:1,2,4,8 tcp:2,4 efa:4 shm:2,4 mixed:4,6 mixedshm:4 single split:2 splitback:2
+ * paths: local:1,2,4,8 tcp:4 efa:4 shm:2 mixed:6 mixedshm:4 single split:2 splitback:2
+ * long paths: tcp:2 shm:4 mixed:4
  */
 #include "test/common/mp.h"
 

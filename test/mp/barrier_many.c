@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * barrier_all holds every PE until all have come, and completes what they put before it, thousands of times.
- * paths: local:2,3,4,8,16 tcp:2,3,4,16 efa:4 shm:2,4 mixed:4,6 mixedshm:4 single
+ * paths: local:2,3,4,8,16 tcp:3 efa:4 shm:2 mixed:6 mixedshm:4 single
+ * long paths: tcp:2,4,16 shm:4 mixed:4
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,8 @@
 /*
  * The deprecated collectives work on every active set that so many PEs allow, again and again; the root of a broadcast
  * keeps its dest; pSync holds its first values afterwards; a barrier completes puts.
- * paths: local:1,2,3,4,7,8 tcp:2,4 mixed:4 single
+ * paths: local:1,2,3,4,7,8 tcp:4 mixed:4 single
+ * long paths: tcp:2
  */
 #include "test/common/mp.h"
 

@@ -3,7 +3,8 @@
  * Thousands of collectives of all kinds and sizes follow each other on several teams without a barrier between them,
  * while some PEs are late: nobody sees data of an earlier or a later one. Every one writes to memory that none has used
  * since the last barrier, and its source is changed as soon as it returns.
- * paths: local:2,3,4,7,8,16 tcp:2,4 mixed:4,6 mixedshm:4
+ * paths: local:2,3,7,16 tcp:4 mixed:6 mixedshm:4
+ * long paths: local:4,8 tcp:2 mixed:4
  * timeout: 120
  */
 #include "test/common/teams.h"

@@ -2,7 +2,8 @@
 /*
  * Reductions and scans are right for any number of elements up to 1 MiB, into another array and in place, on teams of
  * every shape; arrays behind the last element stay as they are, and the source may be changed at once.
- * paths: local:1,2,3,4,7,8 tcp:2,3,4 mixed:3,4,6 splitback:2 split:2 single
+ * paths: local:1,2,3,4,7,8 tcp:3,4 mixed:3,4 splitback:2 split:2 single
+ * long paths: tcp:2 mixed:6
  * timeout: 120
  */
 #include "test/common/teams.h"

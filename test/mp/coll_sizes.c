@@ -2,7 +2,8 @@
 /*
  * Every collective that moves data gives the right bytes, and no others, at every size from nothing to 1 MiB, on
  * teams of every shape; the source may be changed at once.
- * paths: local:1,2,3,4,7,8,12 tcp:2,4 mixed:3,4,6 splitback:2 split:2 single
+ * paths: local:1,2,3,4,7,8,12 tcp:4 mixed:3,6 splitback:2 split:2 single
+ * long paths: tcp:2 mixed:4
  * timeout: 120
  */
 #include "test/common/teams.h"

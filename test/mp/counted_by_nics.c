@@ -4,7 +4,8 @@
  * counter is fed by all ways at once, through the wrap of the NIC's words; counters that are made again begin at 0;
  * those for which NICs have no room are counted by CPUs.
  * Runs where WSH_TEST_NIC_COUNTERS says that NICs count (emulator/tests/counters.sh).
- * paths: efa:2,4 rails:2 setsefa:2
+ * paths: efa:2 rails:2 setsefa:2
+ * long paths: efa:4
  * env: SHMEM_PROGRESS=call
  */
 #include "test/common/mp.h"

@@ -3,7 +3,8 @@
  * A counted put, a fence and a put: the second one starts and ends without a quiet, although its target has nothing to
  * send to its source. By turns, one PE puts to its right neighbour, which only looks for what comes: once the put is
  * blocking, once the source goes on to wait for the target's answer, and once a put with signal takes the put's place.
- * paths: local:2 tcp:2,4 sockets:2 shm:2 sets:2 efa:2 rails:2 setsefa:2 mixed:4 mixedefa:4
+ * paths: local:2 tcp:4 sockets:2 shm:2 sets:2 efa:2 rails:2 setsefa:2 mixed:4 mixedefa:4
+ * long paths: tcp:2
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,8 @@
 /*
  * Counted puts: who sees the count sees the data, of every size, from several PEs and contexts at once; a quiet and a
  * barrier complete the count; a fence orders it; lists; a flush; and the life of counters, over overlapping teams.
- * paths: local:2,4 tcp:2,4 efa:2,4 rails:4 sets:2 setsefa:2 shm:2 mixed:4 mixedefa:4 single split:2 splitback:2
+ * paths: local:2,4 tcp:4 efa:2 rails:4 sets:2 setsefa:2 shm:2 mixed:4 mixedefa:4 single split:2 splitback:2
+ * long paths: tcp:2 efa:4
  */
 #include "test/common/mp.h"
 

@@ -4,8 +4,9 @@
  * larger allocations; sizes that differ, unknown addresses, overlaps and too many are refused on all PEs; what is
  * unregistered is gone. Buffers that only one PE registers are sources and targets of its own.
  *
- * paths: fakegpu:2,3 fakegpuipc:2 fakegpu1:2 fakegpumixed:2,4 fakegpumixedefa:2 gpu:2 gpuipc:2 gpu1:2 gpumixed:2,4
+ * paths: fakegpu:2,3 fakegpuipc:2 fakegpu1:2 fakegpumixed:4 fakegpumixedefa:2 gpu:2 gpuipc:2 gpu1:2 gpumixed:2,4
  * more paths: fakehmem:2,4 fakehmemefa:2
+ * long paths: fakegpumixed:2
  */
 #include "test/common/mp.h"
 

@@ -7,8 +7,9 @@
  * computes is served; and what all PEs send to all at once, more than fits anywhere, arrives. All of it after the
  * library has started and ended before.
  *
- * paths: fakegpumixed:2,3,4 fakegpumixedefa:2,4 gpumixed:2,4 gpumixedefa:2
+ * paths: fakegpumixed:3 fakegpumixedefa:2 gpumixed:2,4 gpumixedefa:2
  * more paths: fakehmem:3 fakehmemefa:2 fakehmemrails:2
+ * long paths: fakegpumixed:2,4 fakegpumixedefa:4
  * timeout: 120
  */
 #include "test/common/mp.h"

@@ -3,8 +3,9 @@
  * The device heap grows beyond what it began with, by pieces that all PEs reach; no allocation lies in two of them, and
  * addresses stay alike on all PEs. More than the setting allows is NULL on all, and the heap is used on afterwards.
  *
- * paths: fakegpu:2,3 fakegpu1:2 fakegpumixed:2,4 fakegpumixedefa:2 gpu:2 gpu1:2 gpumixed:2,4 gpuhmemefa:2
+ * paths: fakegpu:2,3 fakegpu1:2 fakegpumixed:4 fakegpumixedefa:2 gpu:2 gpu1:2 gpumixed:2,4 gpuhmemefa:2
  * more paths: fakehmem:2,4 fakehmemefa:2
+ * long paths: fakegpumixed:2
  */
 #include "test/common/mp.h"
 

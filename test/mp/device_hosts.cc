@@ -7,7 +7,8 @@
  * several shapes, of every length from nothing to more than a record or a member's buffer in the sync area holds, in
  * place too; alltoallv with counts of every kind, and too little room; a barrier completes puts.
  *
- * paths: fakegpumixed:2,4 fakegpumixedefa:2
+ * paths: fakegpumixed:4 fakegpumixedefa:2
+ * long paths: fakegpumixed:2
  * timeout: 240
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"

@@ -4,8 +4,9 @@
  * segments do) becomes symmetric: several allocations behind one buffer, a part of them, two buffers beside each other;
  * memory without handles that peers could take is refused with a line.
  *
- * paths: fakegpu:2,3 fakegpu1:2 fakegpumixed:2,4 fakegpumixedefa:2 gpu:2 gpu1:2 gpumixed:2,4 gpuhmemefa:2
+ * paths: fakegpu:2,3 fakegpu1:2 fakegpumixed:4 fakegpumixedefa:2 gpu:2 gpu1:2 gpumixed:2,4 gpuhmemefa:2
  * more paths: fakehmem:2 fakehmemefa:2
+ * long paths: fakegpumixed:2
  */
 #include "base/cuda/cuda.h"
 #include "test/common/mp.h"

@@ -3,8 +3,9 @@
  * Data on one path and its flag on another keep their order: device data and a flag in host memory and the reverse,
  * behind a fence, by put with signal, and from device memory to host memory.
  *
- * paths: fakegpu:2,3 fakegpuipc:2 fakegpu1:2 fakegpumixed:2,4 fakegpumixedefa:2 gpu:2 gpuipc:2 gpu1:2 gpumixed:2,4
+ * paths: fakegpu:2,3 fakegpuipc:2 fakegpu1:2 fakegpumixed:4 fakegpumixedefa:2 gpu:2 gpuipc:2 gpu1:2 gpumixed:2,4
  * more paths: fakehmem:2,4 fakehmemefa:2
+ * long paths: fakegpumixed:2
  */
 #include "test/common/mp.h"
 

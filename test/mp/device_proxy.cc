@@ -6,7 +6,8 @@
  * completes, and so does the barrier of the host. Odd PEs have two proxy threads. All of it in host memory, and in
  * device memory.
  *
- * paths: fakegpumixed:2,4 fakegpumixedefa:2,4 fakehmem:2,4 fakehmemefa:2 fakehmemrails:2
+ * paths: fakegpumixed:4 fakegpumixedefa:2 fakehmem:2 fakehmemefa:2 fakehmemrails:2
+ * long paths: fakegpumixed:2 fakegpumixedefa:4 fakehmem:4
  * timeout: 120
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"

@@ -7,7 +7,8 @@
  * zero-copy from some length on: the source is overwritten after the quiet of a nonblocking one, and on return of
  * others. Nonblocking puts with signal, and counted ones, do so in one record, by the same lengths.
  *
- * paths: fakegpumixed:2,4 fakegpumixedefa:2
+ * paths: fakegpumixed:4 fakegpumixedefa:2
+ * long paths: fakegpumixed:2
  * timeout: 180
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"

@@ -7,7 +7,8 @@
  * put went to a PE that runs, returns; so does that of the default queue. The barrier of the host completes all of
  * them. Peers' heaps are where shmem_ptr says.
  *
- * paths: fakegpumixed:2,4 fakegpumixedefa:2
+ * paths: fakegpumixed:4 fakegpumixedefa:2
+ * long paths: fakegpumixed:2
  * timeout: 120
  */
 #define SHMEMX_QUIET_COVERS_QUEUES 1

@@ -2,7 +2,8 @@
 /*
  * When one PE cannot attach its GPU, all get NULL, whatever step fails; the job goes on, and a later call attaches.
  *
- * paths: fakegpu:2,3 fakegpuipc:2 fakegpumixed:2,3
+ * paths: fakegpu:2,3 fakegpuipc:2 fakegpumixed:3
+ * long paths: fakegpumixed:2
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,8 @@
 /*
  * A fence orders data in one segment before its flag in another: data in the heap with the flag in static data,
  * and the reverse.
- * paths: local:2,4 tcp:2,4 shm:2,4 mixed:4 mixedshm:4 single split:2 splitback:2
+ * paths: local:2,4 tcp:4 shm:2 mixed:4 mixedshm:4 single split:2 splitback:2
+ * long paths: tcp:2 shm:4
  */
 #include "test/common/mp.h"
 

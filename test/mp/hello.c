@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every PE starts, knows its number and the number of PEs, and reaches every other one.
- * paths: local:1,2,4,8,16 tcp:2,4,8,16 efa:2,8 shm:2,4,8 mixed:2,4,8 mixedshm:4 single mpirun:4
+ * paths: local:1,2,4,8,16 tcp:4 efa:2 shm:2 mixed:4 mixedshm:4 single mpirun:4
+ * long paths: tcp:2,8,16 efa:8 shm:4,8 mixed:2,8
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,8 @@
 /*
  * shmem_init and shmem_finalize are counted, and the library starts again after the last finalize, with the same
  * PEs and with static data that keeps its values.
- * paths: local:1,2,4 tcp:2,4 sets:2 efa:2 setsefa:2 shm:2 mixed:4 mixedshm:4 single
+ * paths: local:1,2,4 tcp:4 sets:2 efa:2 setsefa:2 shm:2 mixed:4 mixedshm:4 single
+ * long paths: tcp:2
  */
 #include "test/common/mp.h"
 

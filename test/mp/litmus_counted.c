@@ -4,7 +4,8 @@
  * the data, also where it comes late to the barrier. From the left neighbour's default context and another one, of few
  * bytes and of many. With the argument --no-fence there is neither quiet nor barrier, but a sync, which completes
  * nothing: what was not counted yet is counted and printed.
- * paths: local:2,4 tcp:2,4 efa:2 rails:2 shm:2 mixed:4 mixedefa:4 split:2 splitback:2
+ * paths: local:2,4 tcp:4 efa:2 rails:2 shm:2 mixed:4 mixedefa:4 split:2 splitback:2
+ * long paths: tcp:2
  * timeout: 90
  */
 #include "test/common/mp.h"

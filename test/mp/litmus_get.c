@@ -4,7 +4,8 @@
  * operations to a PE but nonblocking gets and the values that nonblocking atomics fetch (section 9.12.1), so blocking
  * gets too. Puts, words, signals and atomics, and get, g and fetch, in turn, many rounds with no quiet between. With
  * the argument --no-fence nothing is claimed: what a get has overtaken is counted and printed.
- * paths: local:2,4 tcp:2,4 efa:2 rails:2 shm:2 mixed:4 mixedefa:4 split:2 splitback:2
+ * paths: local:2,4 tcp:4 efa:2 rails:2 shm:2 mixed:4 mixedefa:4 split:2 splitback:2
+ * long paths: tcp:2
  * timeout: 90
  */
 #include "test/common/mp.h"

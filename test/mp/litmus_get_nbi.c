@@ -3,7 +3,8 @@
  * Nonblocking gets, and the values that nonblocking atomics fetch, are here after a quiet: 64 of them under way at
  * once, each with memory of its own. With the argument --no-fence the quiet comes after the look, and what was not
  * here yet is counted and printed.
- * paths: local:2,4 tcp:2,4 efa:2 shm:2 mixed:4 split:2 splitback:2
+ * paths: local:2,4 tcp:4 efa:2 shm:2 mixed:4 split:2 splitback:2
+ * long paths: tcp:2
  * timeout: 90
  */
 #include "test/common/mp.h"

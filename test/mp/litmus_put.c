@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Blocking puts are delivered before, with fence, or complete before, with quiet, what follows: put, p, iput.
- * paths: local:2,4 tcp:2,4 efa:2 shm:2 mixed:4 split:2 splitback:2
+ * paths: local:2,4 tcp:4 efa:2 shm:2 mixed:4 split:2 splitback:2
+ * long paths: tcp:2
  * timeout: 90
  */
 #include "test/common/litmus.h"

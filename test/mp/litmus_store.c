@@ -2,7 +2,8 @@
 /*
  * Plain stores to symmetric memory, to this PE's own, which the neighbour gets, and through shmem_ptr to the
  * neighbour's, are seen by who sees what follows a fence or a quiet.
- * paths: local:2,4 tcp:2,4 efa:2 shm:2 mixed:4 split:2 splitback:2
+ * paths: local:2,4 tcp:4 efa:2 shm:2 mixed:4 split:2 splitback:2
+ * long paths: tcp:2
  * timeout: 90
  */
 #include "test/common/litmus.h"

@@ -3,7 +3,8 @@
  * Under set_lock, or a test_lock that says 0, one PE at a time works on what the lock protects, and sees all that its
  * predecessor did: counters at another PE that are read, changed and written back lose nothing. PEs that wait are
  * served in the order in which they came. Locks in the heap and in static data, many at a time.
- * paths: local:1,2,3,4,8 tcp:2,3 efa:2 shm:2 mixed:4 split:2 splitback:2 single
+ * paths: local:1,2,3,4,8 tcp:3 efa:2 shm:2 mixed:4 split:2 splitback:2 single
+ * long paths: tcp:2
  */
 #include "test/common/mp.h"
 

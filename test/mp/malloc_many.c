@@ -2,7 +2,8 @@
 /*
  * A long random series of malloc, calloc, align, realloc and free gives the same offsets on all PEs, alignments as
  * asked, blocks that do not overlap, and contents that stay. WSH_TEST_SEED replays a series.
- * paths: local:2,4 tcp:2,4 shm:2 mixed:4 single
+ * paths: local:2,4 tcp:4 shm:2 mixed:4 single
+ * long paths: tcp:2
  */
 #include "test/common/mp.h"
 

@@ -3,7 +3,8 @@
  * Operations of every kind and size arrive whole, and take effect once, over several NICs (also while one goes away, as
  * emulator/tests/rails.sh has it).
  * Usage: many_nics [SECONDS [signals]]; `signals`: large puts carry signals.
- * paths: local:2 tcp:2 efa:2 rails:2,4 mixed:4
+ * paths: local:2 tcp:2 efa:2 rails:2 mixed:4
+ * long paths: rails:4
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,8 @@
 /*
  * Thousands of nonblocking puts, gets and atomics may be under way at once, with one quiet at the end, whatever
  * the depth of the transport's queues; the data is right after it.
- * paths: local:2,4 tcp:2,4 efa:2 shm:2,4 mixed:4 mixedshm:4 single
+ * paths: local:2,4 tcp:4 efa:2 shm:2 mixed:4 mixedshm:4 single
+ * long paths: tcp:2 shm:4
  */
 #include "test/common/mp.h"
 

@@ -3,7 +3,8 @@
  * What order promises, in 64 slots that are under way at once, each poisoned after it was read: put_signal; put,
  * fence, signal; put, fence, get; p, fence, p, fence, large put. Arguments: PATTERN… (default: all), --rounds N,
  * --no-fence (claims nothing: prints how often the order was broken without fences).
- * paths: local:2,4 tcp:2,4 efa:2 shm:2 mixed:4 mixedefa:4 split:2 splitback:2
+ * paths: local:2,4 tcp:4 efa:2 shm:2 mixed:4 mixedefa:4 split:2 splitback:2
+ * long paths: tcp:2
  */
 #include "test/common/mp.h"
 

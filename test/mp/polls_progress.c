@@ -2,8 +2,9 @@
 /*
  * A program that polls its own memory serves its peers and lets them run, whichever routine it polls by, also where
  * only calls make progress.
- * paths: local:2,4 tcp:2,4 mixed:4
+ * paths: local:2,4 tcp:4 mixed:4
  * more paths: efa:2
+ * long paths: tcp:2
  * env: SHMEM_PROGRESS=call
  * timeout: 60
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * put, fence, get: a blocking get that follows a fence sees what was put before it, and p, fence, g the same.
- * paths: local:2,4 tcp:2,4 efa:4 rails:4 shm:2,4 mixed:4 mixedshm:4 single
+ * paths: local:2,4 tcp:4 efa:4 rails:4 shm:2 mixed:4 mixedshm:4 single
+ * long paths: tcp:2 shm:4
  */
 #include "test/common/mp.h"
 

@@ -3,7 +3,8 @@
  * put, fence, p in a stream of many rounds under way at once: a reader that sees flag r sees the data of every round
  * up to r. With the argument --no-fence nothing is claimed: the reorderings seen without the fence are counted and
  * printed.
- * paths: local:2,4 tcp:2,4 efa:2 rails:2 shm:2,4 mixed:4 mixedshm:4 split:2 splitback:2
+ * paths: local:2,4 tcp:4 efa:2 rails:2 shm:2 mixed:4 mixedshm:4 split:2 splitback:2
+ * long paths: tcp:2 shm:4
  */
 #include "test/common/mp.h"
 

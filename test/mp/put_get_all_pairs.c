@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * put, get, p and g move the right values between every pair of PEs, a PE and itself included.
- * paths: local:1,2,4,8 tcp:2,4 shm:2,4 mixed:4 mixedshm:4 single rails:4
+ * paths: local:1,2,4,8 tcp:4 shm:2 mixed:4 mixedshm:4 single rails:4
+ * long paths: tcp:2 shm:4
  */
 #include "test/common/mp.h"
 

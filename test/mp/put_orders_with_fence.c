@@ -2,7 +2,8 @@
 /*
  * put, fence, flag: who sees the flag sees the whole of the data, at every size and whatever kind of operation
  * carries the flag (p, put, atomic set, signal).
- * paths: local:2,4 tcp:2,4 shm:2,4 mixed:4 mixedshm:4 single rails:4
+ * paths: local:2,4 tcp:4 shm:2 mixed:4 mixedshm:4 single rails:4
+ * long paths: tcp:2 shm:4
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,8 @@
 /*
  * put_signal needs no fence: who sees the signal sees all of the data, at every size, with set and add, blocking
  * and not, with the data in the heap and in static memory.
- * paths: local:2,4 tcp:2,4 efa:2,4 rails:4 shm:2,4 mixed:4 mixedefa:4 mixedshm:4 single split:2 splitback:2
+ * paths: local:2,4 tcp:4 efa:2 rails:4 shm:2 mixed:4 mixedefa:4 mixedshm:4 single split:2 splitback:2
+ * long paths: tcp:2 efa:4 shm:4
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,8 @@
 /*
  * What was put before a quiet, with a signal or without, is at its target after it: a third PE that sees a flag (or the
  * same one, by another context) reads the new data there.
- * paths: local:2,4 tcp:2,4 sets:2 efa:2 shm:2,4 mixed:4 mixedshm:4 single
+ * paths: local:2,4 tcp:4 sets:2 efa:2 shm:2 mixed:4 mixedshm:4 single
+ * long paths: tcp:2 shm:4
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,8 @@
 /*
  * Many contexts, each with its own operations under way, are each brought to quiet on their own; contexts can be
  * made and destroyed any number of times, and destroying one completes its operations.
- * paths: local:2,4 tcp:2,4 sets:2,4 setsefa:2 shm:2 mixed:4 mixedshm:4 single
+ * paths: local:2,4 tcp:4 sets:2 setsefa:2 shm:2 mixed:4 mixedshm:4 single
+ * long paths: tcp:2 sets:4
  */
 #include "test/common/mp.h"
 

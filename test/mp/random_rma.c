@@ -2,7 +2,8 @@
 /*
  * Random puts and gets (sizes, offsets, alignments, segments, kinds of call) leave memory exactly as a model says;
  * borders around local buffers and everything not written stay untouched. WSH_TEST_SEED replays a sequence.
- * paths: local:2,4 tcp:2,4 efa:4 setsefa:2 rails:4 shm:2 mixed:4 mixedefa:4 mixedshm:4 split:2 splitback:2 single
+ * paths: local:2,4 tcp:4 efa:4 setsefa:2 rails:4 shm:2 mixed:4 mixedefa:4 mixedshm:4 split:2 splitback:2 single
+ * long paths: tcp:2
  */
 #include "test/common/mp.h"
 

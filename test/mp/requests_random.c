@@ -3,7 +3,8 @@
  * Random schedules of nonblocking collectives of all kinds on several teams, 1, 2, 8 and more than run at a time, among
  * blocking ones: each PE completes them in an order of its own, by wait, test, wait_all or test_any. Results are
  * right, no request is complete before all members have begun what needs them, and all end.
- * paths: local:1,2,3,8,40 tcp:2,4 sockets:2 efa:3 mixed:2,6 mixedefa:2,4 split:2
+ * paths: local:1,2,3,8,40 tcp:4 sockets:2 efa:3 mixed:2,6 mixedefa:2,4 split:2
+ * long paths: tcp:2
  * timeout: 180
  */
 #include "test/common/teams.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A token goes round all PEs many times; each PE adds to it.
- * paths: local:2,4,8,16 tcp:2,4,16 shm:2,4 mixed:4 mixedshm:4 single mpirun:4
+ * paths: local:2,4,8,16 tcp:4 shm:2 mixed:4 mixedshm:4 single mpirun:4
+ * long paths: tcp:2,16 shm:4
  */
 #include "test/common/mp.h"
 

@@ -3,7 +3,8 @@
  * Sessions, with BATCH and total_ops and without, change neither order nor completion: puts of every size and to
  * every neighbour address are there after quiet, before a flag after fence, and in the end with no further call;
  * sessions start over each other, stop twice, and may be left open.
- * paths: local:2,4 tcp:2,3 efa:2 shm:2 mixed:4 split:2 single
+ * paths: local:2,4 tcp:3 efa:2 shm:2 mixed:4 split:2 single
+ * long paths: tcp:2
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,8 @@
 /*
  * Signals added by all PEs to one word are all counted, whether they come alone or with data; signal_set and
  * signal_fetch agree with them.
- * paths: local:2,4 tcp:2,4 shm:2,4 mixed:4 mixedshm:4 single
+ * paths: local:2,4 tcp:4 shm:2 mixed:4 mixedshm:4 single
+ * long paths: tcp:2 shm:4
  */
 #include "test/common/mp.h"
 

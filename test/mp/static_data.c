@@ -2,7 +2,8 @@
 /*
  * Global and static variables, initialized and not, large and small, are remotely accessible and keep the values
  * they had before shmem_init; automatic variables and constants are not.
- * paths: local:2,4 tcp:2,4 shm:2 mixed:4 mixedshm:4 single split:2 splitback:2
+ * paths: local:2,4 tcp:4 shm:2 mixed:4 mixedshm:4 single split:2 splitback:2
+ * long paths: tcp:2
  */
 #include "test/common/mp.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sync_all and shmem_sync hold every PE until all have come, and make their own stores visible to a get.
- * paths: local:2,3,4,8,16 tcp:2,3,4 shm:2,4 mixed:4 mixedshm:4 single
+ * paths: local:2,3,4,8,16 tcp:3 shm:2 mixed:4 mixedshm:4 single
+ * long paths: tcp:2,4 shm:4
  */
 #include "test/common/mp.h"
 

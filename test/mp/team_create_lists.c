@@ -2,7 +2,8 @@
 /*
  * shmemx_team_create makes a team of the PEs of a list, in its order, also from a team that is not the world; who is
  * not in the list gets no team; lists that name no PEs, or one twice, give none to anybody.
- * paths: local:1,2,3,4,7 tcp:2,4 mixed:3,4 single
+ * paths: local:1,2,3,4,7 tcp:4 mixed:3 single
+ * long paths: tcp:2 mixed:4
  */
 #include "test/common/teams.h"
 

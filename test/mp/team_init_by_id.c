@@ -2,7 +2,8 @@
 /*
  * shmemx_team_init makes a team of those alone who call it with an id: pairs side by side, all PEs backwards, one after
  * another with members that come at different times, and one that overlaps the last; who does not fit is refused.
- * paths: local:1,2,4,7 tcp:2,4 mixed:3,4 single
+ * paths: local:1,2,4,7 tcp:4 mixed:3 single
+ * long paths: tcp:2 mixed:4
  */
 #include "test/common/teams.h"
 

@@ -2,7 +2,8 @@
 /*
  * Hundreds of teams at the same time each work; teams made and destroyed in any order leave no room behind; when there
  * is no room, all PEs get none, and can go on.
- * paths: local:1,2,4,8 tcp:2,4 mixed:4 single
+ * paths: local:1,2,4,8 tcp:4 mixed:4 single
+ * long paths: tcp:2
  */
 #include "test/common/teams.h"
 

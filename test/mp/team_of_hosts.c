@@ -3,7 +3,8 @@
  * SHMEMX_TEAM_NODE is the PEs of this host, whatever carries data between them, and SHMEMX_TEAM_SAME_MYPE_NODE those
  * with this PE's number on theirs; both have collectives and contexts. A team's number is alike on all members, and the
  * handle made of it is as good as the first one; a number is free again when its team is destroyed.
- * paths: local:1,2,4 tcp:2,4 mixed:3,4,6 single
+ * paths: local:1,2,4 tcp:4 mixed:3,6 single
+ * long paths: tcp:2 mixed:4
  */
 #include "test/common/teams.h"
 

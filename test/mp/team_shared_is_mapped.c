@@ -2,7 +2,8 @@
 /*
  * SHMEM_TEAM_SHARED is the PEs whose heap objects all its members can load and store: shmem_ptr and shmem_team_ptr give
  * an address for its members and for nobody else, and what is stored there arrives.
- * paths: local:1,2,4 tcp:2,4 mixed:3,4,6 split:2 splitback:2 single
+ * paths: local:1,2,4 tcp:4 mixed:3,6 split:2 splitback:2 single
+ * long paths: tcp:2 mixed:4
  */
 #include "test/common/teams.h"
 

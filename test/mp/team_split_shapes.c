@@ -3,7 +3,8 @@
  * Teams have the members that their split names, in its order, for strides of either sign, rows and columns, and splits
  * of splits; numbers translate both ways; configurations are kept; who is no member gets no team; triplets that name no
  * PEs, and invalid teams, give none to anybody.
- * paths: local:1,2,3,4,7,8 tcp:2,4 mixed:3,4,6 single
+ * paths: local:1,2,3,4,7,8 tcp:4 mixed:3,6 single
+ * long paths: tcp:2 mixed:4
  */
 #include "test/common/teams.h"
 
