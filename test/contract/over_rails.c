@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract over the efa transport with four NICs a PE (provider efa on the emulated device).
+ * The contract over the efa transport with four NICs a PE, in the short form two (provider efa on the emulated
+ * device).
  * timeout: 900
  */
 #include "test/contract/group.h"

@@ -3,7 +3,7 @@
 # A put that one NIC is to make with memory as another NIC knows it, or with the key of another NIC of the target, is
 # refused by the emulated EFA devices, with a line that fails every test (test/run): what failed may go by another NIC, and
 # the job end well. Shown with copies of the library that make these mistakes, for puts of the host, and for puts by
-# reference of what stands for kernels.
+# reference of what stands for kernels. WSH_TEST_LONG=1: five mistakes, else three.
 # timeout: 900
 set -u
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
@@ -87,6 +87,8 @@ fi
 side mutant "the descriptor of another rail" wire/batch 's/wsh_efa_mr_desc(set, wr->desc, rail)/wsh_efa_mr_desc(set, wr->desc, (rail + 1) % set->n_rails)/'
 side mutant "the key of another rail" wire/batch 's/path\[rail\].key\[wr->key\]/path[(rail + 1) % set->n_rails].key[wr->key]/'
 side mutant "a message buffer of another rail" wire/batch 's/wsh_efa_mr_desc(set, req->desc, rail)/wsh_efa_mr_desc(set, req->desc, (rail + 1) % set->n_rails)/'
-side mutant "descriptors of the first rail for all" nic/mr 's/fi_mr_desc(mr->mr\[i\])/fi_mr_desc(mr->mr[0])/'
-side mutant "keys of the first rail for all" set/memory 's/, keys\[wsh_topo_pair([^]]*\]/, keys[0]/'
+if tap_long "descriptors and keys of the first rail for all"; then
+    side mutant "descriptors of the first rail for all" nic/mr 's/fi_mr_desc(mr->mr\[i\])/fi_mr_desc(mr->mr[0])/'
+    side mutant "keys of the first rail for all" set/memory 's/, keys\[wsh_topo_pair([^]]*\]/, keys[0]/'
+fi
 tap_done

@@ -64,7 +64,8 @@ void calls(void *words, int *status)
     nvshmem_signal_wait_until((uint64_t *)words, NVSHMEM_CMP_EQ, 1);
 }
 END
-    compile "nvcc: the host's calls alone" "$nvcc" -std=c++17 -arch=sm_90 "-I$folder" "-I$top_srcdir/include" \
+    # shellcheck disable=SC2086
+    compile "nvcc: the host's calls alone" "$nvcc" $quick -std=c++17 -arch=sm_90 "-I$folder" "-I$top_srcdir/include" \
         "-I$top_srcdir" -ptx -o "$tap_dir/host.ptx" "$tap_dir/host.cu"
     for kernel in reduceIi reduce_wideIi scatterIf scatter_wideIf waitIi waitIm wait_allIl wait_allIs; do
         tap_check "nvcc: the host's calls have wsh_stream_$kernel" \
@@ -73,7 +74,8 @@ END
     # Of host code alone, for libnvshmem_host: no kernel, no view, nothing registered.
     (echo '#define NVSHMEM_HOSTLIB_ONLY' && cat "$tap_dir/host.cu") >"$tap_dir/hostlib.cu"
     for way in -ptx -c; do
-        compile "nvcc: NVSHMEM_HOSTLIB_ONLY $way" "$nvcc" -std=c++17 -arch=sm_90 -Xcompiler -Wall,-Wextra,-Werror \
+        # shellcheck disable=SC2086
+        compile "nvcc: NVSHMEM_HOSTLIB_ONLY $way" "$nvcc" $quick -std=c++17 -arch=sm_90 -Xcompiler -Wall,-Wextra,-Werror \
             "-I$folder" "-I$top_srcdir/include" $way -o "$tap_dir/hostlib$way" "$tap_dir/hostlib.cu"
     done
     tap_check "nvcc: NVSHMEM_HOSTLIB_ONLY compiles no kernel" sh -c "! grep -q 'entry\|func\|wsh' '$tap_dir/hostlib-ptx'"
@@ -93,7 +95,8 @@ __global__ void tiles(Line a, Line b, int *status)
               tile_sum_reduce_block<Line, Line, empty, tile_coll_algo_t::NVLS_ONE_SHOT_PULL_NBI>(0, a, b, {}, {}, 0, 0);
 }
 END
-    compile "nvcc: tiles without a mask" "$nvcc" -std=c++17 -arch=sm_90 "-I$folder" "-I$top_srcdir/include" \
+    # shellcheck disable=SC2086
+    compile "nvcc: tiles without a mask" "$nvcc" $quick -std=c++17 -arch=sm_90 "-I$folder" "-I$top_srcdir/include" \
         "-I$top_srcdir" -ptx -o "$tap_dir/tiles.ptx" "$tap_dir/tiles.cu"
     # The bodies of all templates; -w: the unit does not say on which side they are.
     if [ -z "${WSH_TEST_LONG:-}" ]; then

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Python's deep_ep and warpshmem.ep with torch's CPU tensors, against a reference: processes that find each other by a
 # group of torch, and PEs of oshrun on two emulated hosts; operators of torch; the stubs of frameworks; the example.
-# WSH_TEST_LONG=1: 2 and 8 PEs too.
+# WSH_TEST_LONG=1: 2 and 8 PEs too, and all tests by ctypes, of which else a few run that way.
 # timeout: 400
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -57,8 +57,10 @@ SHMEM_LIBFABRIC_PROVIDER=tcp run_job 60 "$oshrun" -n 4 --nodes-emulated 2 --on-p
     "$python" "$here/deep_ep_masks_test.py" "$tap_dir/death"
 tap_check "a rank dies, and low-latency calls go on, 2 emulated hosts" \
     sh -c "[ $status = 0 ] && [ \$(grep -c '^went on' '$out') = 3 ]"
+by_ctypes=$normal,$here/deep_ep_low_test.py
+[ "${WSH_TEST_LONG:-0}" = 0 ] || by_ctypes=$all
 [ "${WARPSHMEM_PYTHON_CALLS:-}" != extension ] || WARPSHMEM_PYTHON_CALLS=ctypes job "one group, by ctypes" \
-    "$python" "$here/deep_ep_job.py" 2 "$all,$here/ep_test.py"
+    "$python" "$here/deep_ep_job.py" 2 "$by_ctypes,$here/ep_test.py"
 if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
     for n in 2 8; do job "one group of $n" "$python" "$here/deep_ep_job.py" $n "$all,$here/ep_test.py"; done
 fi

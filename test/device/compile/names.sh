@@ -31,7 +31,7 @@ done
 side compile "the headers alone, -rdc=true" alone.cu -arch=sm_90 -rdc=true -c
 side compile "every name and type, sm_90" every_name.cu -arch=sm_90 -ptx
 side compile "every name and type on streams" every_stream.cu -arch=sm_90 -c
-side compile "every name and type, sm_80" every_name.cu -arch=sm_80 -ptx
+if tap_long "every name and type, sm_80"; then side compile "every name and type, sm_80" every_name.cu -arch=sm_80 -ptx; fi
 
 # NVRTC, where the toolkit has it: no host compiler, no libc.
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v "$nvcc")")")")
