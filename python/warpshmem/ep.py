@@ -221,12 +221,14 @@ class ExpertParallel:
         `rows`: how many are expected in high throughput, where the caller knows; otherwise
         capacity. rows_only: only rows and their scales. expanded: these lie elsewhere.
         """
-        new, forms = arrays.maker(like), self.forms(rows)
-        if rows_only:
-            forms = forms[:2] + _NONE[2:]
+        new = arrays.maker(like)
+        if rows_only and not expanded:
+            made = [form and new(*form) for form in self._lines(rows)]
+            return Received(*made, *_NONE[2:])
+        forms = self.forms(rows)
         if expanded:
-            forms = _NONE[:2] + forms[2:]
-        return Received(*(form and new(*form) for form in forms))
+            forms = _NONE[:2] + (_NONE[2:] if rows_only else forms[2:])
+        return Received(*[form and new(*form) for form in forms])
 
     def expanded(
         self,
@@ -275,16 +277,23 @@ class ExpertParallel:
         made.zero = int(expanded.zero)
         return ctypes.addressof(made)
 
+    def _lead(self, rows: Optional[int]) -> Tuple[int, ...]:
+        """Return the first dimensions of received rows."""
+        if self.config.mode == LOW_LATENCY:
+            return self.local_experts, self.capacity
+        return (self.capacity if rows is None else max(rows, 1),)
+
+    def _lines(self, rows: Optional[int]) -> Tuple[Optional[Tuple[Any, ...]], ...]:
+        """Return shape and type of received rows and of their scales, None without any."""
+        lead, (kind, width) = self._lead(rows), self._sent()
+        scaled = self.config.dtype in (FP8, FP8_UE8M0, NVFP4)
+        return (lead + (width,), kind), self._scales_of(lead)[::-1] if scaled else None
+
     def forms(self, rows: Optional[int] = None) -> Tuple[Optional[Tuple[Any, ...]], ...]:
         """Return shape and type of what `received` makes; None for what it leaves out."""
         given = self.config
-        low = given.mode == LOW_LATENCY
-        lead: Tuple[int, ...] = (self.capacity if rows is None else max(rows, 1),)
-        if low:
-            lead = (self.local_experts, self.capacity)
-        return (
-            (lead + (self._sent()[1],), self._sent()[0]),
-            self._scales_of(lead)[::-1] if given.dtype in (FP8, FP8_UE8M0, NVFP4) else None,
+        low, lead = given.mode == LOW_LATENCY, self._lead(rows)
+        return self._lines(rows) + (
             ((self.local_experts,), "int32"),
             (((self.local_experts,) if low else ()) + (self.n_pes, 2), "int32"),
             None if low else (lead + (given.topk,), self._number()),

@@ -392,6 +392,53 @@ def test_streams_of_calls(job: Job) -> None:
     assert seen == [7, 7, 8, 5, 8, 5, 5], seen
 
 
+def test_streams_of_the_second_interface(job: Job) -> None:
+    """Calls of EPBuffer and ElasticBuffer are on the caller's stream where those of Buffer are, and
+    come after the call before them, on whatever stream that was."""
+    if torch.cuda.is_available():
+        raise Skipped("for machines without a GPU")
+    case, comm, used = case_of(job, seed=66), Stream(5), []  # type: Any, Any, List[int]
+    given, wanted = mine(job, case), reference.normal_rows(case, job.rank).x
+    ask = dict(topk_idx=given.topk, topk_weights=given.weights, num_experts=case.n * case.local)
+    for kind in (deep_ep.EPBuffer, deep_ep.ElasticBuffer):
+        buffer = kind(job.group, num_max_tokens_per_rank=case.tokens, explicitly_destroy=True)
+        _, _, _, handle, _ = buffer.dispatch(given.x, **ask)
+        *_, wide, _ = buffer.dispatch(given.x, do_expand=True, **ask)
+        calls = (
+            lambda **more: buffer.dispatch(given.x, handle=handle, **more)[0],
+            lambda **more: buffer.dispatch(given.x, handle=wide, do_expand=True, **more)[0],
+            lambda **more: buffer.dispatch(given.x, **ask, **more)[0],
+            lambda **more: buffer.combine(wanted, handle, **more)[0],
+        )
+        buffer._inner._stream = lambda x: comm
+        event = sys.modules[Launch.__module__]
+        told = mock.patch.object(torch.Tensor, "record_stream", lambda self, one: used.append(one), create=True)
+        with told, mock.patch.multiple(
+            torch.cuda,
+            current_stream=lambda: Stream.current[0],
+            is_current_stream_capturing=lambda: False,
+            stream=lambda one: one,
+        ), mock.patch.object(event, "EventHandle", lambda: None):
+            for turn, call in enumerate(calls):
+                Stream.current[:] = [Stream(7)]
+                call()
+                Stream.waits.clear()
+                used.clear()
+                call()
+                assert Stream.waits == [] and used == [], (turn, Stream.waits, used)
+                Stream.current[:] = [Stream(8)]
+                call()
+                assert Stream.waits == [(8, 7)] and used == [], (turn, Stream.waits, used)
+                call(async_with_compute_stream=True)
+                assert set(Stream.waits[1:]) == {(5, 8)} and used, (turn, Stream.waits)
+                Stream.waits.clear()
+                call()
+                assert Stream.waits == [(8, 5)], (turn, Stream.waits)
+        del buffer._inner._stream
+        same(buffer.dispatch(given.x, handle=handle)[0], wanted)
+        buffer.destroy()
+
+
 def test_memory_of_calls_on_several_streams(job: Job) -> None:
     """What calls on the caller's stream and on the Buffer's return is not overwritten."""
     if not job.cuda:

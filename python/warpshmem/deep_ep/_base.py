@@ -332,7 +332,7 @@ class Base(Redundant, Refused):
             return None
         if sms < 0 or not 0 <= qps <= self.num_allocated_qps:
             return None
-        return Launch(inner._stream(x), None, is_async)
+        return Launch(inner._stream(x), None, is_async, order=inner.order)
 
     def _dispatch(
         self,

@@ -22,6 +22,8 @@ GROUP = 128  # columns that hidden is a multiple of
 
 def whole(call: str, name: str, value: Any, least: int) -> int:
     """Refuse what is no whole number from `least` on."""
+    if value.__class__ is int and value >= least:
+        return int(value)
     try:
         number = least - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:

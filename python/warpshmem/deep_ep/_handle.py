@@ -8,6 +8,7 @@ import sys
 from typing import Any, List, Optional, Tuple
 
 import torch
+from warpshmem import _ep_arrays
 
 from . import _by_expert, _topk
 from ._expand import Places, aligned
@@ -57,6 +58,7 @@ class EPHandle:
     _given_shape: torch.Size  # of x
     _told: Optional[torch.Tensor] = None  # the last recv_topk_idx
     _told_version = 0
+    _told_stream = 0  # whose memory it is
     _captured = False  # by a graph, whose replays have other routings
     _sources: torch.Tensor  # [n, 2] int32: first row and rows of each source
     _tokens: torch.Tensor  # [R] int32: of which token of its source each row is
@@ -86,15 +88,18 @@ class EPHandle:
 
     def chosen(self) -> torch.Tensor:
         """Return recv_topk_idx: the last one, if nobody has it any more and nobody has written it."""
-        told = self._told
+        told, made = self._told, self._chosen
+        stream = _ep_arrays.raw_stream(made.get_device()) if made.is_cuda else 0
+        if stream != self._told_stream:
+            told = None  # torch orders memory by the stream that has made it
         if told is not None and sys.getrefcount(told) <= _ALONE[0]:
             if _topk.version(told) == self._told_version and _used(told) == _ALONE[1]:
                 return told
-        told = self._chosen.to(self.topk_idx.dtype, copy=True).contiguous()
+        told = made.to(self.topk_idx.dtype, copy=True).contiguous()
         version = _topk.version(told)
         captured = told.is_cuda and torch.cuda.is_current_stream_capturing()
         if _users is not None and version is not None and not captured and not self._captured:
-            self._told, self._told_version = told, version
+            self._told, self._told_version, self._told_stream = told, version, stream
         return told
 
     @property

@@ -419,10 +419,10 @@ class Normal:
         if numbers:
             more = x.new_empty((max(handle.rows, 1),), dtype=torch.int32)
             got = got._replace(row_sources=more)
-        else:
+        elif not few:
             got = got._replace(counts=None, sources=None)
         if topk is None:
-            got = got._replace(row_topk=None, row_weights=None)
+            got = got if few else got._replace(row_topk=None, row_weights=None)
         elif handle[0] is None:
             got.row_topk.fill_(-1)
             if wide is not None and wide.places is not None:
