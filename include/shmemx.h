@@ -372,7 +372,7 @@ void shmemx_ctx_flush(shmem_ctx_t ctx);
  * in a kernel, is reported (SHMEM_HANG_SECONDS, SIGUSR1), or that a kernel has ended the job, describe(arg, text, size)
  * writes what else is to be said, in a line of less than `size` bytes, or nothing. It must not wait; it may fetch
  * counters, but not once a GPU is attached, for that copies from the GPU, nor call CUDA. Any thread calls it, until
- * remove has returned, and not two at once. 0, or nonzero after a line: 64 are there, or none has this `arg`.
+ * remove has returned, and not two at once. 0, or nonzero after a line: no memory, or none has this `arg`.
  */
 int shmemx_report_add(void (*describe)(void *arg, char *text, size_t size), void *arg);
 int shmemx_report_remove(void *arg);

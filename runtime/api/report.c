@@ -21,7 +21,7 @@ int shmemx_report_add(void (*describe)(void *arg, char *text, size_t size), void
         wsh_api_bad("shmemx_report_add", "describe is NULL");
     rc = wsh_note_add(describe, arg);
     if (rc)
-        wsh_error("shmemx_report_add: 64 callbacks are there already; remove one with shmemx_report_remove");
+        wsh_error("shmemx_report_add: no memory for a callback");
     return rc ? 1 : 0;
 }
 

@@ -7,7 +7,7 @@
 
 typedef void (*wsh_note_describe)(void *arg, char *text, size_t size);
 
-/* Any thread. add: 0, or -ENOSPC. remove: 0, or -ENOENT; when it returns, no call with `arg` is under way. */
+/* Any thread. add: 0, or -ENOMEM. remove: 0, or -ENOENT; when it returns, no call with `arg` is under way. */
 int wsh_note_add(wsh_note_describe describe, void *arg);
 int wsh_note_remove(void *arg);
 
