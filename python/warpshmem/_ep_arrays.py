@@ -5,6 +5,7 @@ ones."""
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
@@ -39,6 +40,7 @@ def _numpy_type(kind: str) -> str:
     return {"bf16": "uint16", "e4m3": "uint8"}.get(kind, kind)
 
 
+@functools.lru_cache(maxsize=None)
 def _torch_type(kind: str) -> Any:
     torch = _torch()
     if kind == "bf16":
@@ -52,9 +54,8 @@ def maker(like: Any) -> Callable[[Tuple[int, ...], str], Any]:
     """Return a function that allocates an array: shape and type; as `like` is, and on its
     device."""
     if is_tensor(like):
-        return lambda shape, kind: _torch().empty(
-            shape, dtype=_torch_type(kind), device=like.device
-        )
+        empty, device = _torch().empty, like.device
+        return lambda shape, kind: empty(shape, dtype=_torch_type(kind), device=device)
     import numpy
 
     return lambda shape, kind: numpy.empty(shape, dtype=_numpy_type(kind))

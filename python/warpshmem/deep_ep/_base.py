@@ -25,6 +25,14 @@ SMS_ALONE = 64
 QPS = 9
 PAGE = 2 << 20
 _IDS = "emit_expert_ids"
+_FLAGS = (
+    "async_with_compute_stream allocate_on_comm_stream do_cpu_sync do_expand do_zero_padding "
+    "use_tma_aligned_col_major_sf"
+).split()
+_SWITCHES = (
+    "use_fp8_dispatch deterministic allow_hybrid_mode allow_multiple_reduction "
+    "prefer_overlap_with_compute explicitly_destroy"
+).split()
 _KEPT = (  # arguments of constructors that are attributes
     "use_fp8_dispatch deterministic allow_hybrid_mode allow_multiple_reduction sl_idx "
     "prefer_overlap_with_compute num_cpu_timeout_secs num_gpu_timeout_secs explicitly_destroy"
@@ -52,11 +60,14 @@ class Base(Redundant, Refused):
             checks.whole(name, "num_bytes", num_bytes, 1)
         if group is None:
             raise wrong(name, "group", "is None; give a process group of torch.distributed")
+        for switch in _SWITCHES:
+            checks.flag(name, switch, given[switch])
         for kept in _KEPT:
             setattr(self, kept, given[kept])
         self.group, self.num_max_tokens_per_rank = group, tokens
         self._hidden, self._name = hidden, name
         self._inner: Optional[Buffer] = Buffer(group, explicitly_destroy=True)
+        self._inner._normal.name = name
         self.rank_idx, self.num_ranks = self._inner.rank, self._inner.group_size
         self._calls = _elastic.Calls(
             self._inner, self.allow_hybrid_mode, self.allow_multiple_reduction
@@ -229,13 +240,19 @@ class Base(Redundant, Refused):
 
     def _ask(self, given: Dict[str, Any], copy: bool, ids: bool) -> _elastic.Ask:
         """Return a dispatch whose arguments are right."""
-        call, handle = self._name + ".dispatch", given["handle"]
+        call, handle = given.get("call") or self._name + ".dispatch", given["handle"]
+        for name in _FLAGS:
+            checks.flag(call, name, given[name])
+        checks.flag(call, _IDS, ids)
         experts, most, alignment = self._sizes(call, given)
         checks.rows(call, given["x"], self._hidden, most)
         rows = pair(given["x"])[0]
         if handle is None:
             checks.choices(call, given["topk_idx"], rows, experts)
         topk = given["topk_idx"] if handle is None else handle.topk_idx
+        if topk.device != rows.device:
+            text = "is on %s, and the handle's dispatch was on %s; give both on one"
+            raise wrong(call, "x", text % (rows.device, topk.device))
         if topk.shape[0] != rows.shape[0]:
             text = "has %d rows, and the handle is of %d tokens; give as many"
             raise wrong(call, "x", text % (rows.shape[0], topk.shape[0]))
@@ -255,12 +272,12 @@ class Base(Redundant, Refused):
             alignment=alignment,
             sms=given["num_sms"] or self._sms,
             handle=handle,
-            copy=copy,
+            copy=bool(copy),
             sync=handle is None and given["do_cpu_sync"] in (None, True),
             expand=bool(given["do_expand"]),
-            zero=given["do_zero_padding"],
-            ids=ids,
-            columns=given["use_tma_aligned_col_major_sf"],
+            zero=bool(given["do_zero_padding"]),
+            ids=bool(ids),
+            columns=bool(given["use_tma_aligned_col_major_sf"]),
             rows=given.get("rows"),
             later=not given["async_with_compute_stream"],
         )
@@ -273,10 +290,13 @@ class Base(Redundant, Refused):
             self._check_handle(call, given)
             return handle.num_experts, handle.num_max_tokens_per_rank, handle.expert_alignment
         most = self.num_max_tokens_per_rank if most is None else most
-        most = checks.whole(call, "num_max_tokens_per_rank", most, 1)
-        alignment = 1 if alignment is None else alignment
-        checks.whole(call, "expert_alignment", alignment, 1)
-        return checks.experts(call, experts, self.num_ranks), most, alignment
+        ranks = self.num_ranks
+        most = checks.whole(call, "num_max_tokens_per_rank", most, 1, checks.ROWS_MOST // ranks)
+        experts = checks.experts(call, experts, ranks)
+        if alignment is not None:
+            room = checks.PLACES_MOST // (experts // ranks)
+            alignment = checks.whole(call, "expert_alignment", alignment, 1, room)
+        return experts, most, alignment or 1
 
     def _check_handle(self, call: str, given: Dict[str, Any]) -> None:
         """Refuse what a dispatch with a handle must not say, or says otherwise."""
@@ -303,8 +323,8 @@ class Base(Redundant, Refused):
     ) -> Optional[Tuple[Any, ...]]:
         """A dispatch by a handle that asks for nothing more than expansion; None where it is
         another call. given: num_sms, num_qps, async_with_compute_stream."""
-        launch = self._plain_launch(x[0] if x.__class__ is tuple else x, given)
-        if launch is None:
+        launch = self._plain_launch(x[0] if x.__class__ is tuple and x else x, given)
+        if launch is None or zero.__class__ is not bool:
             return None
         with launch:
             found = self._calls.again(x, handle, launch.stream, expand, zero)
@@ -328,9 +348,9 @@ class Base(Redundant, Refused):
         inner, (sms, qps, is_async) = self._inner, given
         if inner is None or x.__class__ is not torch.Tensor:
             return None
-        if sms.__class__ is not int or qps.__class__ is not int:
+        if sms.__class__ is not int or qps.__class__ is not int or is_async.__class__ is not bool:
             return None
-        if sms < 0 or not 0 <= qps <= self.num_allocated_qps:
+        if not 0 <= sms <= checks.SMS_MOST or not 0 <= qps <= self.num_allocated_qps:
             return None
         return Launch(inner._stream(x), None, is_async, order=inner.order)
 
@@ -343,7 +363,10 @@ class Base(Redundant, Refused):
         defer: bool = False,
     ) -> Any:
         inner = self._need("dispatch")
-        call, ask = self._name + ".dispatch", self._ask(given, copy, ids)
+        call = given.get("call") or self._name + ".dispatch"
+        checks.flag(call, "do_handle_copy", copy)
+        checks.flag(call, "defer_epilogue", defer)
+        ask = self._ask(given, copy, ids)
         launch = self._launch(call, given, pair(ask.x)[0], second)
         inner.sms = given["num_sms"]
         with launch:
@@ -355,6 +378,9 @@ class Base(Redundant, Refused):
     def _combine(self, given: Dict[str, Any], second: Any = None, defer: bool = False) -> Any:
         self._need("combine")
         call, x, weights = self._name + ".combine", given["x"], given["topk_weights"]
+        checks.flag(call, "async_with_compute_stream", given["async_with_compute_stream"])
+        checks.flag(call, "allocate_on_comm_stream", given["allocate_on_comm_stream"])
+        checks.flag(call, "defer_epilogue", defer)
         handle = checks.handle(call, given["handle"], self._calls)
         checks.results(call, x, handle)
         checks.combined_weights(call, weights, x, handle, self.allow_multiple_reduction)

@@ -24,9 +24,11 @@ def made(nvl: Any, rdma: Any, qps: Any) -> None:
     checks.whole("Buffer", "num_qps_per_rank", qps, 0)
 
 
-def call(name: str, config: Any, previous: Any) -> None:
+def call(name: str, config: Any, previous: Any, is_async: Any, on_stream: Any) -> None:
     """Refuse what any call takes."""
     checks.event(name, previous, True)
+    checks.flag(name, "async_finish", is_async)
+    checks.flag(name, "allocate_on_comm_stream", on_stream)
     if config is not None and not isinstance(config, Config):
         text = "is %s; give a deep_ep.Config, or None"
         raise wrong(name, "config", text % type(config).__name__)
@@ -42,19 +44,26 @@ def dispatch(x: Any, topk: Any, weights: Any, numbers: Layout) -> None:
         raise wrong(name, "topk_weights", "is given without topk_idx; give both, or neither")
 
 
-def layout(given: Tuple[Any, Any, Any, Any], tokens: int, ranks: int) -> Layout:
-    """Return the layout that a dispatch without a handle was given, of a rank's tokens. given: the
-    numbers for ranks, hosts, experts, and which token goes to which rank."""
+def again(topk: Any, weights: Any) -> None:
+    """Refuse what comes with a handle, which has it."""
+    for name, value in (("topk_idx", topk), ("topk_weights", weights)):
+        if value is not None:
+            raise wrong("dispatch", name, "is given with a handle; leave it out")
+
+
+def layout(given: Tuple[Any, Any, Any, Any], x: torch.Tensor, ranks: int) -> Layout:
+    """Return the layout that a dispatch of x without a handle was given. given: the numbers for
+    ranks, hosts, experts, and which token goes to which rank."""
     per_rank, per_host, per_expert, inside = given
     for name, value in zip(GIVEN, (per_rank, inside, per_expert)):
         if value is None:
             text = "is None without a handle; give what get_dispatch_layout returns"
             raise wrong("dispatch", name, text)
-        checks.tensor("dispatch", name, value)
+        checks.tensor("dispatch", name, value, x.device)
     _numbers(GIVEN[0], per_rank, per_rank.shape == (ranks,), "[%d]" % ranks)
     fits = per_expert.dim() == 1 and len(per_expert) > 0 and not len(per_expert) % ranks
     _numbers(GIVEN[2], per_expert, fits, "[experts], a multiple of the %d ranks" % ranks)
-    checks.form("dispatch", GIVEN[1], inside, (tokens, ranks), torch.bool)
+    checks.form("dispatch", GIVEN[1], inside, (x.shape[0], ranks), torch.bool)
     return Layout(per_rank, per_host, per_expert, inside)
 
 
@@ -71,9 +80,10 @@ def combine(x: Any, handle: Any, weights: Any, bias: Any) -> Tuple[torch.Tensor,
     if weights is not None:
         checks.tensor("combine", "topk_weights", weights, x.device)
         fits = weights.dim() == 2 and weights.shape[0] == x.shape[0]
+        fits = fits and weights.shape[1] in (handle.columns, handle.own)
         if not fits or weights.dtype != torch.float32:
-            text = "has shape %s of %s; it is [%d, top-k] of torch.float32"
-            given = tuple(weights.shape), weights.dtype, x.shape[0]
+            text = "has shape %s of %s; it is [%d, %d] of torch.float32"
+            given = tuple(weights.shape), weights.dtype, x.shape[0], handle.columns
             raise wrong("combine", "topk_weights", text % given)
     if bias is None:
         return ()
@@ -81,11 +91,13 @@ def combine(x: Any, handle: Any, weights: Any, bias: Any) -> Tuple[torch.Tensor,
     return checks.biases("combine", bias, torch.empty((0, hidden), device=x.device), handle.tokens)
 
 
-def asked(topk: Any, experts: Any, ranks: int, previous: Any) -> None:
+def asked(topk: Any, experts: Any, ranks: int, previous: Any, is_async: Any) -> None:
     """Refuse what get_dispatch_layout cannot count."""
     name = "get_dispatch_layout"
+    checks.flag(name, "async_finish", is_async)
     checks.event(name, previous, True)
     checks.tensor(name, "topk_idx", topk)
+    checks.place(name, "topk_idx", topk)
     if topk.dim() != 2:
         text = "has shape %s; it is [tokens, top-k]"
         raise wrong(name, "topk_idx", text % (tuple(topk.shape),))
@@ -94,7 +106,7 @@ def asked(topk: Any, experts: Any, ranks: int, previous: Any) -> None:
 
 def shared(name: str, experts: Any, ranks: int) -> None:
     """Refuse experts that ranks cannot share."""
-    if checks.whole(name, "num_experts", experts, 1) % ranks:
+    if checks.whole(name, "num_experts", experts, 1, checks.EXPERTS_MOST) % ranks:
         text = "is %d; give a multiple of the %d ranks"
         raise wrong(name, "num_experts", text % (experts, ranks))
 
@@ -110,5 +122,5 @@ def hint(tokens: Any, hidden: Any, ranks: Any, experts: Any) -> None:
 
 def columns(name: str, hidden: Any) -> None:
     """Refuse numbers of columns that no rows have."""
-    if checks.whole(name, "hidden", hidden, 1) % checks.GROUP:
+    if checks.whole(name, "hidden", hidden, 1, checks.HIDDEN_MOST) % checks.GROUP:
         raise wrong(name, "hidden", "is %d; give a multiple of %d" % (hidden, checks.GROUP))

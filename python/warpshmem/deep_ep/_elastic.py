@@ -210,12 +210,14 @@ class Calls:
     ) -> Optional[Tuple[Any, Optional[Tensor]]]:
         """A dispatch by a handle, to received rows or expanded ones; None where it is another
         call."""
-        if not self._is_mine(handle) or handle.do_expand != expand:
+        if not self._is_mine(handle) or handle.do_expand is not expand:
             return None
-        rows, scales = x if x.__class__ is tuple else (x, None)
+        rows, scales = x if x.__class__ is tuple and len(x) == 2 else (x, None)
         if rows.__class__ is not Tensor or rows.shape != handle._given_shape:
             return None
         if rows.device != handle._chosen.device:
+            return None
+        if self._kind(rows, scales) is None:
             return None
         if not expand:
             return self.normal.again(rows, scales, handle._inner, stream), handle.chosen()
@@ -227,6 +229,16 @@ class Calls:
         else:
             come = self._come(out, handle.num_expanded_tokens, scales)[:2]
         return (come[0] if come[1] is None else come), None
+
+    def _kind(self, rows: Tensor, scales: Any) -> Optional[int]:
+        """Return the dtype of an instance for rows, and scales, of a right shape; None: they are
+        wrong."""
+        if scales is not None:
+            if scales.__class__ is not Tensor or scales.device != rows.device:
+                return None
+            if scales.dim() != 2 or scales.shape[0] != rows.shape[0]:
+                return None
+        return self.normal.kind(rows, scales)
 
     def back(self, x: Any, handle: Any, stream: Any) -> Optional[Tensor]:
         """A combine without weights and biases; None where it is another call."""

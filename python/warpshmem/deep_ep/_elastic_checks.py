@@ -18,10 +18,22 @@ from .utils.event import EventHandle, EventOverlap
 
 TOPK_MOST = 16
 GROUP = 128  # columns that hidden is a multiple of
+# What the library has at most: columns, tokens of a call, rows of all ranks, SMs; and experts of all
+# ranks, which hosts tell each other one by one.
+HIDDEN_MOST, TOKENS_MOST, ROWS_MOST, SMS_MOST = 65536, 65536, (1 << 25) - 1, 1024
+EXPERTS_MOST = 65536
+PLACES_MOST = (1 << 29) - 1  # of an alignment times the experts of a rank
 
 
-def whole(call: str, name: str, value: Any, least: int) -> int:
-    """Refuse what is no whole number from `least` on."""
+def whole(call: str, name: str, value: Any, least: int, most: Optional[int] = None) -> int:
+    """Refuse what is no whole number from `least` to `most`."""
+    number = _number(call, name, value, least)
+    if most is not None and number > most:
+        raise wrong(call, name, "is %d; give %d at most" % (number, most))
+    return number
+
+
+def _number(call: str, name: str, value: Any, least: int) -> int:
     if value.__class__ is int and value >= least:
         return int(value)
     try:
@@ -33,12 +45,28 @@ def whole(call: str, name: str, value: Any, least: int) -> int:
     return number
 
 
+def flag(call: str, name: str, value: Any) -> None:
+    """Refuse what is neither true nor false: an argument in the place of another."""
+    if value is True or value is False or value is None:
+        return
+    alike = isinstance(value, int) or type(value).__name__ in ("bool_", "bool")
+    if not alike or value not in (0, 1):
+        shown = type(value).__name__ if isinstance(value, torch.Tensor) else repr(value)
+        raise wrong(call, name, "is %s; give True or False" % shown)
+
+
 def tensor(call: str, name: str, value: Any, device: Optional[torch.device] = None) -> None:
     """Refuse what is no tensor, or on another device than x."""
     if not isinstance(value, torch.Tensor):
         raise wrong(call, name, "is %s; give a tensor" % type(value).__name__)
     if device is not None and value.device != device:
         raise wrong(call, name, "is on %s, and x on %s; give both on one" % (value.device, device))
+
+
+def place(call: str, name: str, value: torch.Tensor) -> None:
+    """Refuse a tensor without memory of the host or of a GPU of CUDA."""
+    if value.device.type not in ("cpu", "cuda"):
+        raise wrong(call, name, "is on %s; give it on the CPU or a GPU" % value.device)
 
 
 def form(call: str, name: str, value: Any, shape: Sequence[int], dtype: torch.dtype) -> None:
@@ -50,8 +78,8 @@ def form(call: str, name: str, value: Any, shape: Sequence[int], dtype: torch.dt
 
 def shape(call: str, tokens: int, hidden: int, topk: int) -> None:
     """Refuse the sizes of a Buffer; 0: not said."""
-    whole(call, "num_max_tokens_per_rank", tokens, 0)
-    if whole(call, "hidden", hidden, 0) % GROUP:
+    whole(call, "num_max_tokens_per_rank", tokens, 0, ROWS_MOST)
+    if whole(call, "hidden", hidden, 0, HIDDEN_MOST) % GROUP:
         raise wrong(call, "hidden", "is %d; give a multiple of %d" % (hidden, GROUP))
     if whole(call, "num_topk", topk, 0) > TOPK_MOST:
         raise wrong(call, "num_topk", "is %d; there are %d at most" % (topk, TOPK_MOST))
@@ -61,7 +89,7 @@ def experts(call: str, given: Any, ranks: int) -> int:
     """Refuse numbers of experts that ranks cannot share."""
     if given is None:
         raise wrong(call, "num_experts", "is None without a handle; give the experts of all ranks")
-    if whole(call, "num_experts", given, 1) % ranks:
+    if whole(call, "num_experts", given, 1, EXPERTS_MOST) % ranks:
         raise wrong(call, "num_experts", "is %d; give a multiple of the %d ranks" % (given, ranks))
     return int(given)
 
@@ -78,7 +106,7 @@ def event(call: str, previous: Any, on_stream: bool, name: str = "previous_event
 
 def units(call: str, sms: Any, qps: Any, most: int) -> None:
     """Refuse numbers of SMs and queue pairs."""
-    whole(call, "num_sms", sms, 0)
+    whole(call, "num_sms", sms, 0, SMS_MOST)
     if whole(call, "num_qps", qps, 0) > most:
         raise wrong(call, "num_qps", "is %d; num_allocated_qps of the Buffer is %d" % (qps, most))
 
@@ -89,9 +117,15 @@ def rows(call: str, x: Any, hidden: int, most: Optional[int]) -> None:
         raise wrong(call, "x", "has %d parts; give rows, or (rows, scales)" % len(x))
     given, scales = pair(x)
     tensor(call, "x", given)
+    place(call, "x", given)
     if given.dim() != 2 or given.shape[1] % GROUP or not given.shape[1]:
         text = "has shape %s; it is [tokens, hidden], and hidden a multiple of %d"
         raise wrong(call, "x", text % (tuple(given.shape), GROUP))
+    if given.shape[1] > HIDDEN_MOST:
+        raise wrong(call, "x", "has %d columns; there are %d at most" % (given.shape[1], HIDDEN_MOST))
+    if given.shape[0] > TOKENS_MOST:
+        text = "has %d tokens; a call has %d at most, give them in parts"
+        raise wrong(call, "x", text % (given.shape[0], TOKENS_MOST))
     if hidden and given.shape[1] != hidden:
         raise wrong(call, "x", "has %d columns; hidden is %d" % (given.shape[1], hidden))
     if most is not None and given.shape[0] > most:
@@ -136,6 +170,8 @@ def stats(call: str, given: Any, x: torch.Tensor, local: int) -> None:
         name = "cumulative_local_expert_recv_stats"
         tensor(call, name, given, x.device)
         form(call, name, given, (local,), torch.int32)
+        if local > 1 and not given.stride(0):
+            raise wrong(call, name, "has one element for all experts; give one that is not expanded")
 
 
 def handle(call: str, given: Any, owner: Any) -> EPHandle:
@@ -149,7 +185,11 @@ def handle(call: str, given: Any, owner: Any) -> EPHandle:
 
 def same(call: str, name: str, value: Any, before: Any) -> None:
     """Refuse what is given otherwise than the handle has it."""
-    if value is not None and value != before:
+    try:
+        alike = value is None or bool(value == before)
+    except (RuntimeError, ValueError):  # a tensor or an array of several
+        alike = False
+    if not alike:
         raise wrong(call, name, "is %r, and the handle's is %r; give that" % (value, before))
 
 

@@ -49,7 +49,7 @@ class EPHandle:
 
     # Of this package.
     _inner: Any  # the handle of normal mode
-    _owner: Any  # the calls that made it
+    _owner: Any = None  # the calls that made it
     _counts: torch.Tensor  # [L], not aligned
     _chosen: torch.Tensor  # [R, K] int32: experts here of each row, -1: another rank's
     _places: Optional[Places] = None

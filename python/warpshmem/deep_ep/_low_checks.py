@@ -10,9 +10,10 @@ import warpshmem
 from warpshmem import ep
 
 from . import _topk
-from ._elastic_checks import GROUP, tensor, whole
+from ._elastic_checks import GROUP, TOPK_MOST, tensor, whole
 from .errors import not_offered, wrong
 
+TOKENS_MOST, EXPERTS_MOST = 2048, 65535  # the library's, in low latency
 FP8_DTYPE = getattr(torch, "float8_e4m3fn", None)
 
 
@@ -26,8 +27,8 @@ def dispatch(
     packed: bool,
 ) -> None:
     call = "low_latency_dispatch"
-    whole(call, "num_max_dispatch_tokens_per_rank", max_tokens, 1)
-    if whole(call, "num_experts", experts, 1) % ranks:
+    whole(call, "num_max_dispatch_tokens_per_rank", max_tokens, 1, TOKENS_MOST)
+    if whole(call, "num_experts", experts, 1, EXPERTS_MOST) % ranks:
         raise wrong(call, "num_experts", "is %d; give a multiple of the %d ranks" % (experts, ranks))
     tensor(call, "x", x)
     tensor(call, "topk_idx", topk_idx, x.device)
@@ -41,12 +42,10 @@ def dispatch(
     if not x.shape[1] or x.shape[1] % GROUP:
         text = "has shape %s; hidden, its last extent, is a multiple of %d"
         raise wrong(call, "x", text % (tuple(x.shape), GROUP))
-    if topk_idx.dim() != 2 or topk_idx.shape[0] != x.shape[0]:
-        raise wrong(
-            call,
-            "topk_idx",
-            "has shape %s; it is [%d, top-k]" % (tuple(topk_idx.shape), x.shape[0]),
-        )
+    right = topk_idx.dim() == 2 and topk_idx.shape[0] == x.shape[0]
+    if not right or not 0 < topk_idx.shape[1] <= TOPK_MOST:
+        text = "has shape %s; it is [%d, top-k], top-k to %d"
+        raise wrong(call, "topk_idx", text % (tuple(topk_idx.shape), x.shape[0], TOPK_MOST))
     _topk.check_type(call, topk_idx)
     if x.shape[0] > max_tokens:
         raise wrong(
@@ -79,6 +78,8 @@ def stats(stats: Optional[torch.Tensor], local: int, x: torch.Tensor) -> None:
             "has shape %s of %s; it is [%d] of torch.int32"
             % (tuple(stats.shape), stats.dtype, local),
         )
+    if stats is not None and not stats.is_contiguous():
+        raise wrong("low_latency_dispatch", name, "is not contiguous; give a contiguous tensor")
 
 
 def waits(kind: str, given: Optional[torch.Tensor], x: torch.Tensor, ranks: int) -> None:

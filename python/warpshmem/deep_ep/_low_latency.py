@@ -448,6 +448,9 @@ class LowLatency:
                 "handle",
                 "is older than the last %d dispatches; combine before" % HANDLES,
             )
+        if not handle.entry.instance._ep:
+            text = "is of a Buffer that was destroyed; dispatch again"
+            raise wrong("low_latency_combine", "handle", text)
 
 
 def _contiguous(tensor: torch.Tensor, dtype: Optional[torch.dtype] = None) -> torch.Tensor:

@@ -10,9 +10,13 @@ import torch
 from warpshmem import ep
 
 from . import _topk
-from ._layout import Later, Layout
+from ._layout import Later, Layout, layout
 from ._pool import Entry, Plan, Pool
 from .errors import wrong
+
+
+_FP8 = getattr(torch, "float8_e4m3fn", torch.uint8)
+_BYTES = (_FP8, torch.uint8, torch.int8)  # types that rows of one byte may have
 
 
 class Handle(tuple):
@@ -29,6 +33,7 @@ class Handle(tuple):
     rows: int
     topk: torch.Tensor  # with the instance's columns
     own: int  # columns of this rank
+    columns: int  # of the received rows' top-k
     owner: "_Owner"
     kept: Set[int]  # of entries that have the routing under this number
 
@@ -66,7 +71,7 @@ class Wide(NamedTuple):
         if not self.columns or scales is None or scales.dtype != torch.float32:
             return made
         shape = tuple(made.row_scales.shape)
-        steps = (1, (rows + 3) // 4 * 4)
+        steps = (1, (shape[0] + 3) // 4 * 4)
         place = dict(dtype=torch.float32, device=x.device)
         return made._replace(row_scales=torch.empty_strided(shape, steps, **place))
 
@@ -79,7 +84,9 @@ def rounded(counts: List[int], alignment: int) -> List[int]:
 
 
 class Normal:
-    """The calls of normal mode of one Buffer."""
+    """The calls of normal mode of one Buffer. name: of its class, as programs know it."""
+
+    name = "Buffer"
 
     def __init__(self, buffer: Any) -> None:
         self.buffer = buffer
@@ -127,22 +134,24 @@ class Normal:
         host. checked: topk_idx
         is right; named: counts, sources and row_sources are received."""
         topk, experts = self.routing(numbers, topk_idx, checked)
-        _topk.check_weights("dispatch", topk_weights)
+        _topk.check_weights(self.name + ".dispatch", topk_weights)
         key, tokens = self.key(x, scales, experts), x.shape[0]
         if worst:
             entry, number = self._turn(key, topk.shape[1], tokens, worst)
             columns = topk.shape[1] if tokens else entry.fields["topk"]
             handle = self._handle(entry, number, tokens, topk, numbers.is_token_in_rank, None)
-            handle.rows = worst
+            handle.rows, handle.columns = worst, columns
             return Begun(handle, worst, columns, [], worst)
         self.buffer.refuse_capture("dispatch")
-        last, begun = self.pool.last(key), None
+        # Without topk_idx kernels know no experts, whose rows the hosts count then.
+        last, begun = self.pool.last(key) if topk_idx is not None else None, None
         if last is not None:
             inside, wide = numbers.is_token_in_rank, wide if last.expands else None
             begun = self._told(last, x, scales, topk, inside, topk_weights, stream, named, wide)
         if begun is None:
-            begun = self._gathered(key, tokens, topk, numbers)
+            begun = self._gathered(key, tokens, topk, self._counted(numbers, topk_idx))
         handle = begun.handle
+        handle.columns = begun.columns
         used = handle.entry.used
         used.add(handle.number)
         weakref.finalize(handle.owner, used.discard, handle.number).atexit = False
@@ -208,12 +217,20 @@ class Normal:
         )
         instance.counts(entry.spare)
 
+    def _counted(self, numbers: Union[Layout, Later], topk_idx: Optional[torch.Tensor]) -> Layout:
+        """Return the numbers that rows are sent by: those that a program gives may be others."""
+        if isinstance(numbers, Later):
+            return numbers.counted()
+        inside = numbers.is_token_in_rank
+        if topk_idx is None:
+            return numbers._replace(num_tokens_per_rank=inside.sum(0, dtype=torch.int32))
+        found = layout(topk_idx, numbers.num_experts, self.buffer.group_size)
+        return found._replace(is_token_in_rank=inside)
+
     def _gathered(
-        self, key: Tuple[int, ...], tokens: int, topk: torch.Tensor, numbers: Union[Layout, Later]
+        self, key: Tuple[int, ...], tokens: int, topk: torch.Tensor, numbers: Layout
     ) -> "Begun":
         """Learn the numbers from the hosts of all PEs."""
-        if isinstance(numbers, Later):
-            numbers = numbers.counted()
         plan, rank = self._plan(key, topk.shape[1], tokens, numbers), self.buffer.rank
         sums = torch.tensor(plan.sent, dtype=torch.int32).cumsum(0, dtype=torch.int32)
         inside = numbers.is_token_in_rank
@@ -232,14 +249,14 @@ class Normal:
 
     def _turn(self, key: Tuple[int, ...], topk: int, tokens: int, worst: int) -> Tuple[Entry, int]:
         """Take the next handle of an instance for `worst` rows."""
-        entry = self.pool.worst(key, topk, tokens, worst)
-        if tokens > entry.fields["tokens"]:
+        if tokens * self.buffer.group_size > worst:
             raise wrong(
-                "dispatch",
+                self.name + ".dispatch",
                 "num_worst_tokens",
                 "is %d for %d ranks, and x has %d tokens; give at least ranks "
                 "times the tokens of each" % (worst, self.buffer.group_size, tokens),
             )
+        entry = self.pool.worst(key, topk, tokens, worst)
         number = entry.turns % entry.handles
         entry.turns += 1
         return entry, number
@@ -257,12 +274,16 @@ class Normal:
         self.check(handle, "dispatch")
         if x.shape[0] != handle.tokens:
             raise wrong(
-                "dispatch",
+                self.name + ".dispatch",
                 "x",
                 "has %d rows, and the handle is of %d tokens; give as many"
                 % (x.shape[0], handle.tokens),
             )
-        entry = handle.entry.other(self.dtype(x, scales))
+        if x.shape[1] != handle.entry.fields["hidden"]:
+            text = "has %d columns, and the handle's dispatch had %d; give as many"
+            given = x.shape[1], handle.entry.fields["hidden"]
+            raise wrong(self.name + ".dispatch", "x", text % given)
+        entry = handle.entry.other(self.dtype(x, scales, self.name + ".dispatch"))
         known = id(entry) in handle.kept
         topk = None if known else handle.topk
         got = self.send(handle, x, scales, topk, None, stream, wide=wide)
@@ -285,16 +306,16 @@ class Normal:
         if x.is_cuda and torch.cuda.is_current_stream_capturing():
             handle.entry.captured = True
         if x.dtype != torch.bfloat16:
-            raise wrong("combine", "x", "is of %s; give torch.bfloat16" % x.dtype)
+            raise wrong(self.name + ".combine", "x", "is of %s; give torch.bfloat16" % x.dtype)
         if places is None and tuple(x.shape) != (handle.rows, instance.config.hidden):
             raise wrong(
-                "combine",
+                self.name + ".combine",
                 "x",
                 "has shape %s; it is [%d, %d], a row for each received one"
                 % (tuple(x.shape), handle.rows, instance.config.hidden),
             )
         back = None
-        _topk.check_weights("combine", weights)
+        _topk.check_weights(self.name + ".combine", weights)
         if weights is not None:
             weights = _topk.fitting(weights, instance.config.topk, torch.float32, 0)
             back = torch.empty(
@@ -322,12 +343,12 @@ class Normal:
         if topk_idx is not None:
             experts = numbers.num_experts
             if not checked:
-                _topk.check("dispatch", topk_idx, experts)
+                _topk.check(self.name + ".dispatch", topk_idx, experts)
             return topk_idx, experts
         inside, n = numbers.is_token_in_rank, self.buffer.group_size
         if n > 16:
             raise wrong(
-                "dispatch",
+                self.name + ".dispatch",
                 "topk_idx",
                 "is None with %d ranks; give it: without it there are 16 at most" % n,
             )
@@ -335,17 +356,25 @@ class Normal:
         return torch.where(inside, ranks, torch.full_like(ranks, -1)).contiguous(), n
 
     @staticmethod
-    def dtype(
-        x: torch.Tensor, scales: Optional[torch.Tensor], call: str = "dispatch"
-    ) -> int:
-        """Return the dtype of an instance for x."""
+    def kind(x: torch.Tensor, scales: Optional[torch.Tensor]) -> Optional[int]:
+        """Return the dtype of an instance for x; None: there is none."""
         if scales is None and x.dtype == torch.bfloat16:
             return ep.BF16
-        if scales is not None and x.element_size() == 1:
+        if scales is not None and x.dtype in _BYTES:
             if scales.dtype == torch.float32 and scales.shape[-1] == x.shape[1] // 128:
                 return ep.FP8
             if scales.dtype == torch.int32 and scales.shape[-1] <= x.shape[1] // 128:
                 return ep.FP8  # they travel as they are
+        return None
+
+    @staticmethod
+    def dtype(
+        x: torch.Tensor, scales: Optional[torch.Tensor], call: str = "dispatch"
+    ) -> int:
+        """Return the dtype of an instance for x; refuse rows of others."""
+        found = Normal.kind(x, scales)
+        if found is not None:
+            return found
         raise wrong(
             call,
             "x",
@@ -383,20 +412,21 @@ class Normal:
         handle.kept = set()
         return handle
 
-    @staticmethod
-    def check(handle: Any, call: str) -> None:
-        """Refuse what is no handle, and one whose number later dispatches have taken."""
+    def check(self, handle: Any, call: str) -> None:
+        """Refuse what is no handle, one whose number later dispatches have taken, and one whose
+        instance has ended."""
         if not isinstance(handle, Handle):
-            raise wrong(
-                call, "handle", "is %s; give what dispatch returned" % type(handle).__name__
-            )
-        if handle.entry.turns - handle.turn >= handle.entry.handles:
-            raise wrong(
-                call,
-                "handle",
-                "is of a dispatch with num_worst_tokens, and %d later ones have been made since; "
-                "that is as many as are kept" % handle.entry.handles,
-            )
+            text = "is %s; give what dispatch returned" % type(handle).__name__
+        elif handle.entry.turns - handle.turn >= handle.entry.handles:
+            text = (
+                "is of a dispatch with num_worst_tokens, or do_cpu_sync=False, and %d later ones "
+                "have been made since, as many as are kept; combine before"
+            ) % handle.entry.handles
+        elif not handle.entry.instance._ep:
+            text = "is of a Buffer that was destroyed; dispatch again"
+        else:
+            return
+        raise wrong("%s.%s" % (self.name, call), "handle", text)
 
     def send(
         self,

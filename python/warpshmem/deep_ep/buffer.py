@@ -100,7 +100,8 @@ class Buffer(Local, Masks):
     @staticmethod
     def set_num_sms(new_num_sms: int) -> None:
         """Set how many SMs a call in normal mode takes: an even number. Before the first call."""
-        if checks.whole("set_num_sms", "new_num_sms", new_num_sms, 0) % 2 or not new_num_sms:
+        most = checks.SMS_MOST
+        if checks.whole("set_num_sms", "new_num_sms", new_num_sms, 0, most) % 2 or not new_num_sms:
             text = "is %r; give an even number, at least 2" % new_num_sms
             raise wrong("set_num_sms", "new_num_sms", text)
         Buffer.num_sms, Buffer._sms_chosen = new_num_sms, True
@@ -173,7 +174,7 @@ class Buffer(Local, Masks):
         Returns num_tokens_per_rank [ranks], num_tokens_per_rdma_rank [ranks / 8] or None for up to
         8 ranks, num_tokens_per_expert [experts], is_token_in_rank [T, ranks], event.
         """
-        _buffer_checks.asked(topk_idx, num_experts, self.group_size, previous_event)
+        _buffer_checks.asked(topk_idx, num_experts, self.group_size, previous_event, async_finish)
         _topk.check("get_dispatch_layout", topk_idx, num_experts)
         launch = Launch(self.comm_stream, previous_event, async_finish, order=Order())
         with launch:
@@ -210,10 +211,12 @@ class Buffer(Local, Masks):
         the middle. Rows lie by source rank, then by token.
         """
         self._need("dispatch")
-        checks.whole("dispatch", "expert_alignment", expert_alignment, 1)
-        checks.whole("dispatch", "num_worst_tokens", num_worst_tokens, 0)
+        checks.whole("dispatch", "expert_alignment", expert_alignment, 1, checks.PLACES_MOST)
+        most = min(checks.TOKENS_MOST * self.group_size, checks.ROWS_MOST)
+        checks.whole("dispatch", "num_worst_tokens", num_worst_tokens, 0, most)
         checks.rows("dispatch", x, 0, None)
-        _buffer_checks.call("dispatch", config, previous_event)
+        more = async_finish, allocate_on_comm_stream
+        _buffer_checks.call("dispatch", config, previous_event, *more)
         rows, scales = x if isinstance(x, (tuple, list)) else (x, None)
         if handle is None:
             given = (
@@ -222,8 +225,11 @@ class Buffer(Local, Masks):
                 num_tokens_per_expert,
                 is_token_in_rank,
             )
-            numbers = _buffer_checks.layout(given, rows.shape[0], self.group_size)
+            numbers = _buffer_checks.layout(given, rows, self.group_size)
             _buffer_checks.dispatch(x, topk_idx, topk_weights, numbers)
+        else:
+            self._normal.check(handle, "dispatch")
+            _buffer_checks.again(topk_idx, topk_weights)
         launch = Launch(self._stream(rows), previous_event, async_finish, order=self.order)
         with launch:
             if handle is not None:
@@ -271,7 +277,8 @@ class Buffer(Local, Masks):
         """
         self._need("combine")
         self._normal.check(handle, "combine")
-        _buffer_checks.call("combine", config, previous_event)
+        more = async_finish, allocate_on_comm_stream
+        _buffer_checks.call("combine", config, previous_event, *more)
         biases = _buffer_checks.combine(x, handle, topk_weights, bias)
         launch = Launch(self._stream(x), previous_event, async_finish, order=self.order)
         with launch:

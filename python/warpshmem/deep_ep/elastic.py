@@ -103,15 +103,15 @@ class EPBuffer(Base):
             topk_idx is not None
             or topk_weights is not None
             or cumulative_local_expert_recv_stats is not None
-            or num_experts
-            or num_max_tokens_per_rank
-            or expert_alignment
+            or num_experts is not None
+            or num_max_tokens_per_rank is not None
+            or expert_alignment is not None
             or previous_event is not None
-            or do_cpu_sync
-            or (do_zero_padding and not do_expand)
-            or emit_expert_ids
-            or use_tma_aligned_col_major_sf
-            or defer_epilogue
+            or not (do_cpu_sync is None or do_cpu_sync is False)
+            or not (do_zero_padding is False or do_expand is True)
+            or emit_expert_ids is not False
+            or use_tma_aligned_col_major_sf is not False
+            or defer_epilogue is not False
         ):
             how = num_sms, num_qps, async_with_compute_stream
             found = self._again(x, handle, how, do_expand, do_zero_padding)
@@ -147,7 +147,7 @@ class EPBuffer(Base):
             topk_weights is not None
             or bias is not None
             or previous_event is not None
-            or defer_epilogue
+            or defer_epilogue is not False
         ):
             found = self._back(x, handle, (num_sms, num_qps, async_with_compute_stream))
             if found is not None:
@@ -213,14 +213,14 @@ class ElasticBuffer(Base):
             topk_idx is not None
             or topk_weights is not None
             or cumulative_local_expert_recv_stats is not None
-            or num_experts
-            or num_max_tokens_per_rank
-            or expert_alignment
+            or num_experts is not None
+            or num_max_tokens_per_rank is not None
+            or expert_alignment is not None
             or previous_event is not None
             or previous_event_before_epilogue is not None
-            or do_cpu_sync
-            or (do_zero_padding and not do_expand)
-            or use_tma_aligned_col_major_sf
+            or not (do_cpu_sync is None or do_cpu_sync is False)
+            or not (do_zero_padding is False or do_expand is True)
+            or use_tma_aligned_col_major_sf is not False
         ):
             how = num_sms, num_qps, async_with_compute_stream
             made = self._again(x, handle, how, do_expand, do_zero_padding)

@@ -24,6 +24,8 @@ def wrong(call: str, argument: str, text: str) -> ArgumentError:
     call: of Buffer where it names no class and no module.
     """
     place = call if call[0].isupper() or "." in call else "Buffer." + call
+    if "\n" in text:  # the value is an array
+        text = " ".join(text.split())
     return ArgumentError("deep_ep.%s: %s %s" % (place, argument, text))
 
 

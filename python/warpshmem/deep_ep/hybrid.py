@@ -68,11 +68,15 @@ class HybridEPBuffer:
         num_of_hybrid_ep_ranks_per_nvlink_domain: Optional[int] = None,
         use_mnnvl: Optional[bool] = None,
     ) -> None:
-        checks.sizes(hidden_dim, max_num_of_tokens_per_rank, num_local_experts)
+        sizes = hidden_dim, max_num_of_tokens_per_rank, num_local_experts
+        checks.sizes(*sizes, num_sms_dispatch_api)
+        if group is None:
+            text = "is None; give a process group of torch.distributed"
+            raise wrong("HybridEPBuffer", "group", text)
         self._rows = EPBuffer(
             group, num_max_tokens_per_rank=max_num_of_tokens_per_rank, explicitly_destroy=True
         )
-        self._rows._name = type(self).__name__
+        self._rows._name = self._rows._inner._normal.name = type(self).__name__
         self._sms = num_sms_dispatch_api or 0
         self.group, self.rank, self.group_size = group, self._rows.rank_idx, self._rows.num_ranks
         nodes, near = self._rows.num_rdma_ranks, self._rows.num_nvlink_ranks
@@ -113,6 +117,8 @@ class HybridEPBuffer:
         num_of_tokens_per_rank, the next multiple of 16. No other field changes what calls do."""
         kept = self.configurer.buffer_config
         if num_of_tokens_per_rank is not None:
+            call = "HybridEPBuffer.update_template_config"
+            checks.tokens(call, num_of_tokens_per_rank)
             most = (num_of_tokens_per_rank + 15) // 16 * 16
             kept.max_num_of_tokens_per_rank = max(kept.max_num_of_tokens_per_rank, most)
         made = types.SimpleNamespace(**vars(kept))
@@ -176,9 +182,10 @@ class HybridEPBuffer:
         if probs is not None:
             local = made.num_experts // self.group_size
             columns = local * self.num_of_hybrid_ep_ranks_per_nvlink_domain
-            checks.matrix(call, "probs", probs, (made.num_recv_tokens, columns), torch.float32)
+            shape = made.num_recv_tokens, columns
+            checks.matrix(call, "probs", probs, shape, torch.float32, made._chosen)
             probs = _routes.gathered(probs, made._chosen, self.local_rank * local)
-        return self._back(hidden, made, probs)
+        return self._back(call, hidden, made, probs)
 
     def dispatch_with_permute(
         self,
@@ -241,7 +248,11 @@ class HybridEPBuffer:
         """
         call = "HybridEPBuffer.combine_with_unpermute"
         checks.again(call, handle, HybridHandle, None, pad_multiple)
-        return self._back(hidden, handle.inner, probs)  # type: ignore[union-attr]
+        made: EPHandle = handle.inner  # type: ignore[union-attr]
+        if probs is not None:
+            shape = (made.num_expanded_tokens,)
+            checks.matrix(call, "probs", probs, shape, torch.float32, made._chosen)
+        return self._back(call, hidden, made, probs)
 
     # Parts of calls.
 
@@ -259,10 +270,11 @@ class HybridEPBuffer:
         """Return the arguments of EPBuffer's dispatch. wait: the host may."""
         byte = checks.hidden(call, hidden, scales)
         topk, weights, experts = indices
-        tokens = hidden.shape[0]
+        tokens, topk_missing = hidden.shape[0], topk is None
         most = self.update_template_config(num_of_tokens_per_rank=tokens)
         given = dict(
             _PLAIN,
+            call=call,
             x=(hidden, scales) if byte else hidden,
             num_max_tokens_per_rank=None if handle else most.max_num_of_tokens_per_rank,
             num_sms=self._sms,
@@ -270,13 +282,17 @@ class HybridEPBuffer:
             do_zero_padding=False,
         )
         if routing is not None:
-            checks.matrix(call, "routing_map", routing, (tokens, None), torch.bool)
+            checks.matrix(call, "routing_map", routing, (tokens, None), torch.bool, hidden)
+            checks.shared(call, routing, self.group_size)
             experts = routing.shape[1]
         elif topk is not None:
-            checks.indices(call, topk, weights, experts, tokens)
+            checks.indices(call, topk, weights, experts, tokens, self.group_size)
             if handle is not None and weights is not None:
                 probs = _routes.spread(weights, topk, experts)
         if handle is not None:
+            if weights is not None and topk_missing:
+                text = "is given with a handle, and topk_idx is not; give both, or probs"
+                raise wrong(call, "topk_weights", text)
             inner = given["handle"] = handle.inner
             experts, topk, routing = inner.num_experts, inner.topk_idx, None
         elif routing is not None:
@@ -284,7 +300,7 @@ class HybridEPBuffer:
         elif topk is None:
             raise wrong(call, "routing_map", "is None; give it, topk_idx, or a handle")
         if probs is not None and (routing is not None or handle is not None):
-            checks.matrix(call, "probs", probs, (tokens, experts), torch.float32)
+            checks.matrix(call, "probs", probs, (tokens, experts), torch.float32, hidden)
             weights = _routes.gathered(probs, topk)
         elif routing is not None or handle is not None:
             weights = None
@@ -323,8 +339,11 @@ class HybridEPBuffer:
             handle.per_expert = torch.tensor(made.num_recv_tokens_per_expert_list)
         return handle
 
-    def _back(self, hidden: Tensor, made: EPHandle, weights: Maybe) -> Tuple[Tensor, Maybe]:
+    def _back(
+        self, call: str, hidden: Tensor, made: EPHandle, weights: Maybe
+    ) -> Tuple[Tensor, Maybe]:
         """Return sums, and probs of all experts."""
+        checks.results(call, hidden, made)
         out, back, _ = self._rows.combine(hidden, made, topk_weights=weights)
         if back is not None:
             back = _routes.spread(back, made.topk_idx, made.num_experts)
