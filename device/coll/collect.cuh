@@ -113,22 +113,34 @@ WSH_DEV_CALL void wsh_dev_hosts_alltoalls(struct wsh_dev_hosts &&call, const str
     wsh_dev_hosts_sync<S>(call.group, wsh_dev_done(call.group));
 }
 
-/* Blocks of elements of WIDTH bytes, straight into the members' arrays. */
+/* What a member sends to all: a block of elements to each. */
+struct wsh_dev_strided_exchange {
+    void *dest;
+    const void *source;
+    struct wsh_dev_strides s;
+};
+
+/* All lanes: a block of elements of WIDTH bytes, straight into a member's array. */
 template <int S, unsigned WIDTH>
-WSH_DEV_CALL void wsh_dev_alltoalls_store(const struct wsh_dev_group &group, void *dest, const void *source,
-                                          struct wsh_dev_strides s)
+WSH_DEV_CALL void wsh_dev_alltoalls_store_at(const struct wsh_dev_group &group,
+                                             const struct wsh_dev_strided_exchange &all, int to)
 {
     typedef typename wsh_dev_bits_of<WIDTH>::type T;
-    const T *mine = (const T *)dest + (size_t)group.my_pe * s.nelems * (size_t)s.dst;
+    const T *mine = (const T *)all.dest + (size_t)group.my_pe * all.s.nelems * (size_t)all.s.dst;
+    uint64_t at = wsh_dev_member(group, mine, wsh_dev_span(all.s.nelems, all.s.dst, WIDTH), to);
+    const T *from = (const T *)all.source + (size_t)to * all.s.nelems * (size_t)all.s.sst;
 
+    wsh_dev_copy_strided<wsh_dev_from_generic>((T *)at, from, all.s, wsh_dev_lane<S>(), wsh_dev_size<S>());
+}
+
+/* To all members. `all` is in memory: a loop's registers add to those of its copies. */
+template <int S, unsigned WIDTH>
+WSH_DEV_CALL void wsh_dev_alltoalls_store(const struct wsh_dev_group &group,
+                                          const struct wsh_dev_strided_exchange &all)
+{
 #pragma unroll 1
-    for (unsigned i = 0; i < (unsigned)group.n_pes; i++) {
-        int to = wsh_dev_after_me(group, i);
-        uint64_t at = wsh_dev_member(group, mine, wsh_dev_span(s.nelems, s.dst, WIDTH), to);
-        const T *from = (const T *)source + (size_t)to * s.nelems * (size_t)s.sst;
-
-        wsh_dev_copy_strided<wsh_dev_from_generic>((T *)at, from, s, wsh_dev_lane<S>(), wsh_dev_size<S>());
-    }
+    for (unsigned i = 0; i < (unsigned)group.n_pes; i++)
+        wsh_dev_alltoalls_store_at<S, WIDTH>(group, all, wsh_dev_after_me(group, i));
 }
 
 template <int S, unsigned WIDTH>
@@ -144,8 +156,8 @@ WSH_DEV_CALL void wsh_dev_alltoalls(const char *what, shmem_team_t team, void *d
         wsh_dev_hosts_alltoalls<S, WIDTH>(wsh_dev_hosts_of(what, team, dest, source, 0, 0), wsh_dev_strides(s));
         return;
     }
-    group = wsh_dev_group_enter<S>(what, team);
-    wsh_dev_alltoalls_store<S, WIDTH>(group, dest, source, s);
+    wsh_dev_hosts_group_enter<S>(&group, what, team);
+    wsh_dev_alltoalls_store<S, WIDTH>(group, wsh_dev_strided_exchange{dest, source, s});
     wsh_dev_finish<S>(group);
 }
 

@@ -29,23 +29,31 @@ template <> struct wsh_dev_bits_of<16> {
 
 #define WSH_STRIDED_DEPTH 4
 
+/* Addresses go from element to element: to compute each takes more registers. */
 template <class L, class T>
-WSH_DEV_CALL void wsh_dev_copy_strided(T *to, const T *from, const struct wsh_dev_strides &strides, size_t lane,
-                                       size_t size)
+WSH_DEV_CALL void wsh_dev_copy_strided(T *to, const T *from, const struct wsh_dev_strides &strides, unsigned lane,
+                                       unsigned size)
 {
-    struct wsh_dev_strides s = strides;
+    const ptrdiff_t in = (ptrdiff_t)size * strides.sst, out = (ptrdiff_t)size * strides.dst;
 
+    from += (ptrdiff_t)lane * strides.sst;
+    to += (ptrdiff_t)lane * strides.dst;
 #pragma unroll 1
-    for (size_t i = lane; i < s.nelems; i += WSH_STRIDED_DEPTH * size) {
+    for (int64_t more = (int64_t)strides.nelems - lane; more > 0; more -= WSH_STRIDED_DEPTH * size) {
+        uint32_t left = wsh_dev_clip((size_t)more);
         T held[WSH_STRIDED_DEPTH];
 
 #pragma unroll
-        for (unsigned u = 0; u < WSH_STRIDED_DEPTH; u++)
-            held[u] = i + u * size < s.nelems ? L::load(from + (ptrdiff_t)(i + u * size) * s.sst) : T();
+        for (unsigned u = 0; u < WSH_STRIDED_DEPTH; u++, from += in) {
+            wsh_ptx_now(from);
+            held[u] = u * size < left ? L::load(from) : T();
+        }
 #pragma unroll
-        for (unsigned u = 0; u < WSH_STRIDED_DEPTH; u++)
-            if (i + u * size < s.nelems)
-                to[(ptrdiff_t)(i + u * size) * s.dst] = held[u];
+        for (unsigned u = 0; u < WSH_STRIDED_DEPTH; u++, to += out) {
+            wsh_ptx_now(to);
+            if (u * size < left)
+                *to = held[u];
+        }
     }
 }
 
