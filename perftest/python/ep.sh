@@ -65,7 +65,7 @@ tap_check "--done: what is there is not run again" sh -c "[ $status = 0 ] && [ \
     [ \$(grep -vc '^#' '$out') = 6 ]"
 for rank in 0 1; do
     # shellcheck disable=SC2086
-    RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 20000)) \
+    RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 12000)) \
         timeout 60 "$python" "$program" $small -m '*.bf16.*.both.call' >"$tap_dir/rank$rank" 2>&1 &
 done
 wait

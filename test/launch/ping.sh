@@ -5,7 +5,7 @@
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 info=$(test_program warpshmem-info)
-port=$((20000 + $$ % 20000))
+port=$((20000 + 3 * ($$ % 4000))) # below those that the kernel gives to others
 SHMEM_LIBFABRIC_PROVIDER=${SHMEM_LIBFABRIC_PROVIDER:-tcp}
 export SHMEM_LIBFABRIC_PROVIDER
 
@@ -128,6 +128,7 @@ tap_check "… and they were all asked" test "$(tail -n 1 "$out"):$(cat "$err")"
 
 wait $nobody
 nobody_status=$?
+tap_comment "$tap_dir/nobody"
 tap_check "nobody comes" test "$nobody_status:$(grep -c 'nobody has pinged within 1 s' "$tap_dir/nobody")" = 1:1
 
 if [ "${WSH_TEST_VARIANT:-clang}" != clang ]; then
