@@ -76,11 +76,12 @@ static void hear(int pe, void *arg)
 
 static void die(const char *how);
 
+static long turn; /* of who makes an id */
+
 /* A team of all members by an id, which each of them makes in turn. */
 static int call_init(shmem_team_t team)
 {
     static uint64_t id;
-    static long turn;
     const int n = shmem_team_n_pes(team), me = shmem_team_my_pe(team), root = (int)(turn % n);
     shmem_team_t fresh;
 
@@ -249,6 +250,7 @@ static void go_on(int who, shmem_team_t team)
           "the survivors");
     src[0] = 1;
     check(!shmem_long_sum_reduce(all, &sum, src, 1) && sum == n - 1, "the sum of survivors");
+    turn = 0; /* the call that failed may have done so before its turn was over here, and after it there */
     check(!call_init(all), "no team of survivors by an id");
     at = shmem_calloc(10, sizeof *at);
     check(at != NULL, "no memory after the shrink");
