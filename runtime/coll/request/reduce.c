@@ -136,6 +136,12 @@ static size_t block_len(const struct wsh_req *req, size_t end)
     return end - req->at < WSH_SLICE_BLOCK ? end - req->at : WSH_SLICE_BLOCK;
 }
 
+/* Of the scratch memory: pointers first, then what is fetched, aligned for numbers of any type. */
+static size_t theirs_len(const struct wsh_req *req)
+{
+    return ((size_t)req->batch * sizeof *req->theirs + 15) & ~(size_t)15;
+}
+
 static int scratch_make(struct wsh_req *req, size_t begin, size_t end)
 {
     size_t len = end - begin < WSH_SLICE_BLOCK ? end - begin : WSH_SLICE_BLOCK, most = FETCH_MAX / len;
@@ -144,10 +150,10 @@ static int scratch_make(struct wsh_req *req, size_t begin, size_t end)
     req->batch = most < (size_t)others ? (int)most : others;
     req->at = begin;
     req->k = req->round = 0;
-    req->scratch = malloc((size_t)req->batch * (len + sizeof *req->theirs));
+    req->scratch = malloc(theirs_len(req) + (size_t)req->batch * len);
     if (!req->scratch)
         return -ENOMEM;
-    req->theirs = (const void **)(void *)(req->scratch + (size_t)req->batch * len);
+    req->theirs = (const void **)(void *)req->scratch;
     return 0;
 }
 
@@ -158,7 +164,7 @@ static int batch_fetch(struct wsh_req *req, size_t len)
 
     for (; req->k < req->batch && req->round + req->k < req->team->n_pes - 1 && !rc; req->k += !rc)
         rc = wsh_req_fetch(req, (const char *)req->args.src + req->at, len,
-                           req->scratch + (size_t)req->k * len, &req->theirs[req->k],
+                           req->scratch + theirs_len(req) + (size_t)req->k * len, &req->theirs[req->k],
                            wsh_req_behind(req, req->round + req->k + 1));
     return rc ? rc : wsh_req_is_sent(req);
 }
