@@ -40,6 +40,9 @@ enum { EP_ALIGN = 256, EP_SLOTS_LOW = 2, EP_SLOTS_HIGH = 4, EP_TOPK_MAX = 16, EP
 enum { EP_NVFP4_GROUP = 16 }; /* columns of SHMEMX_EP_NVFP4 that share a scale of one byte */
 /* High throughput in one host: tokens, or rows, that are ready together. */
 enum { EP_CHUNK = 4 };
+
+/* Groups that share out the tokens to number them for each PE, of so few PEs at most. */
+enum { EP_SHARES = 256, EP_SHARES_PES = 32 };
 /* Low latency: tokens of a call at most; columns that pieces are made of; workers that have a piece of few rows. */
 enum {
     EP_LOW_SHIFT = 11,
@@ -107,6 +110,7 @@ struct ep_shape {
     size_t result_send, result_in;                            /* [far][slots] */
     size_t weights_send[2], weights_in; /* low latency: of combines, [tokens][topk] and [far] of those */
     size_t part_rows;                   /* of this PE's call: [far][parts] records of images */
+    size_t shares; /* [EP_SHARES][n] rows of the tokens of each group; 0: none, n is too large */
     size_t in_counts, in_tokens, in_parts, in_rows; /* of origins: [n][counted], and of each [n] */
     size_t in_sent, in_total;                       /* [n][n] rows of each origin for each PE; [n] for each */
     size_t near_first, near_y;                      /* of near PEs: [1 + far][near], [near] */

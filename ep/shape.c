@@ -52,6 +52,7 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
         n > shape->near && shape->near > 1 && config->route != SHMEMX_EP_DIRECT && !config->masks;
     shape->far = shape->one_copy ? n / shape->near - 1 : n - shape->near;
     shape->mine = config->experts / n;
+    shape->by_mine = ep_divisor(shape->mine);
     shape->counted = low ? shape->mine : 1 + shape->mine;
     shape->slots = low ? EP_SLOTS_LOW : EP_SLOTS_HIGH;
     shape->capacity =
@@ -144,7 +145,6 @@ static void fill_low(struct ep_shape *shape, int masks)
     int results = masks ? shape->near * shape->topk : most_of(shape->near, shape->topk);
 
     shape->masks = masks;
-    shape->by_mine = ep_divisor(shape->mine);
     shape->by_topk = ep_divisor(shape->topk);
     shape->low_workers = shape->device ? EP_LOW_WORKERS : ep_host_workers();
     shape->units = ep_low_units(shape);
@@ -189,6 +189,8 @@ static void lay_out_work(struct ep_shape *shape, struct room *room)
     size_t n = (size_t)shape->n, far = (size_t)shape->far, near = (size_t)shape->near;
 
     shape->part_rows = room_take(room, far * ep_parts(shape, shape->tokens), sizeof(int32_t));
+    if (n <= EP_SHARES_PES)
+        shape->shares = room_take(room, EP_SHARES * n, sizeof(int32_t));
     shape->in_counts = room_take(room, n * shape->counted, sizeof(int32_t));
     shape->in_tokens = room_take(room, n, sizeof(int32_t));
     shape->in_parts = room_take(room, n, sizeof(int32_t));

@@ -18,7 +18,8 @@ struct ep_ranks {
     bool near;       /* they are of this host */
 };
 
-EP_STEP struct ep_entry *ep_rank_entry(const struct ep_run *run, const struct ep_ranks *ranks, int token, int k)
+EP_STEP struct ep_entry *ep_rank_entry(const struct ep_run *run, const struct ep_ranks *ranks, int token,
+                                       int k)
 {
     return &((struct ep_meta *)(ranks->metas + (size_t)token * run->shape.meta))->entry[k];
 }
@@ -47,7 +48,8 @@ EP_STEP unsigned ep_rank_match(const struct ep_run *run, const struct ep_ranks *
 
 /* One token's entries: of a range for offsets, or (FAR) for rows of images. */
 template <bool FAR>
-EP_STEP void ep_rank_store(const struct ep_run *run, const struct ep_ranks *ranks, int token, unsigned match, int at)
+EP_STEP void ep_rank_store(const struct ep_run *run, const struct ep_ranks *ranks, int token, unsigned match,
+                           int at)
 {
     for (; match; match &= match - 1) {
         struct ep_entry *entry = ep_rank_entry(run, ranks, token, __ffs((int)match) - 1);
@@ -116,6 +118,123 @@ EP_STEP int ep_rank_before(int found, int warps)
     return before;
 }
 
+/*
+ * With few PEs groups share out the tokens in place of the ranges: before the barrier each counts the rows that its own
+ * have for each PE, behind it each knows what is before its own.
+ */
+EP_STEP bool ep_rank_by_shares(const struct ep_run *run)
+{
+    return run->shape.shares && gridDim.x <= EP_SHARES;
+}
+
+EP_STEP int32_t *ep_rank_shares(const struct ep_run *run)
+{
+    return (int32_t *)(run->arena + run->shape.shares);
+}
+
+struct ep_rank_share {
+    int from, to; /* tokens; the first of all is at a multiple of the lanes */
+};
+
+EP_STEP struct ep_rank_share ep_rank_share(int tokens)
+{
+    int each = (int)ep_align((size_t)((tokens + (int)gridDim.x - 1) / (int)gridDim.x), EP_LANES);
+    int from = (int)blockIdx.x * each, to = from + each;
+    struct ep_rank_share share = {from < tokens ? from : tokens, to < tokens ? to : tokens};
+
+    return share;
+}
+
+/* Which of the lanes' tokens have rows for PE number `lane`, in the lane of that number. */
+EP_STEP unsigned ep_rank_row_bits(const struct ep_run *run, const struct ep_ranks *ranks, int token, int to)
+{
+    unsigned pes = 0, mine = 0;
+
+    for (int k = 0; k < run->shape.topk && token < to; k++) {
+        int expert = ep_rank_expert(run, ranks, token, k);
+
+        if ((unsigned)expert < (unsigned)run->shape.experts)
+            pes |= 1u << ep_divide(expert, run->shape.by_mine);
+    }
+    for (int pe = 0; pe < run->shape.n; pe++) {
+        unsigned bits = __ballot_sync(EP_ALL_LANES, pes >> pe & 1);
+
+        mine = (int)ep_lane() == pe ? bits : mine;
+    }
+    return mine;
+}
+
+/* The rows of a block's tokens for each PE, for all blocks. All threads. */
+EP_STEP void ep_rank_share_count(const struct ep_run *run, const struct ep_ranks *ranks, int tokens)
+{
+    EP_SHARED(int, share_rows, EP_LANES);
+    struct ep_rank_share share = ep_rank_share(tokens);
+    int lane = (int)ep_lane(), rows = 0;
+
+    if (threadIdx.x < EP_LANES)
+        share_rows[lane] = 0;
+    __syncthreads();
+    for (int first = share.from + (int)threadIdx.x - lane; first < share.to; first += EP_THREADS)
+        rows += __popc(ep_rank_row_bits(run, ranks, first + lane, share.to));
+    if (rows)
+        atomicAdd(share_rows + lane, rows);
+    __syncthreads();
+    if ((int)threadIdx.x < run->shape.n)
+        ep_rank_shares(run)[(int)blockIdx.x * run->shape.n + lane] = share_rows[lane];
+}
+
+/* Offsets of the entries of a warp's tokens. bits: as above; at: of PE number `lane`, the first one's. */
+EP_STEP void ep_rank_share_store(const struct ep_run *run, const struct ep_ranks *ranks, int token, int to,
+                                 unsigned bits, int at)
+{
+    bool rows = true EP_EXPANDING(&&!ep_expanded(run));
+
+    for (int k = 0; k < run->shape.topk; k++) {
+        int expert = token < to ? ep_rank_expert(run, ranks, token, k) : -1;
+        bool there = (unsigned)expert < (unsigned)run->shape.experts;
+        int pe = there ? ep_divide(expert, run->shape.by_mine) : 0;
+        unsigned before = __shfl_sync(EP_ALL_LANES, bits, pe) & ((1u << ep_lane()) - 1);
+        int first = __shfl_sync(EP_ALL_LANES, at, pe);
+        struct ep_entry *entry;
+
+        if (!there)
+            continue;
+        entry = ep_rank_entry(run, ranks, token, k);
+        entry->offset = first + __popc(before);
+        if (rows && ep_pe_is_near(&run->shape, pe))
+            entry->row = token;
+    }
+}
+
+/* Offsets of a block's tokens, and by the block of the last token the counts. All threads. */
+EP_STEP void ep_rank_share_offsets(const struct ep_run *run, const struct ep_ranks *ranks, int tokens,
+                                   int32_t *counts)
+{
+    EP_SHARED(int, of_warp, EP_WARPS *EP_LANES);
+    const int32_t *shares = ep_rank_shares(run);
+    struct ep_rank_share share = ep_rank_share(tokens);
+    int lane = (int)ep_lane(), warp = (int)threadIdx.x / EP_LANES, n = run->shape.n, at = 0;
+
+    for (int block = 0; block < (int)blockIdx.x && lane < n; block++)
+        at += __ldcg(shares + block * n + lane);
+#pragma unroll 1
+    for (int first = share.from; first < share.to; first += EP_THREADS) {
+        int token = first + (int)threadIdx.x, mine = at;
+        unsigned bits = ep_rank_row_bits(run, ranks, token, share.to);
+
+        __syncthreads();
+        of_warp[warp * EP_LANES + lane] = __popc(bits);
+        __syncthreads();
+        for (int i = 0; i < EP_WARPS; i++) {
+            mine += i < warp ? of_warp[i * EP_LANES + lane] : 0;
+            at += of_warp[i * EP_LANES + lane];
+        }
+        ep_rank_share_store(run, ranks, token, share.to, bits, mine);
+    }
+    if (share.from < share.to && share.to == tokens && (int)threadIdx.x < n)
+        counts[lane * run->shape.counted] = at;
+}
+
 /* Ranges that are counted, the experts of each PE: offsets, and counts. */
 EP_STEP void ep_rank_offsets(const struct ep_run *run, struct ep_ranks ranks, int tokens, int32_t *counts)
 {
@@ -150,7 +269,8 @@ EP_STEP int ep_rank_choice(const struct ep_run *run, const struct ep_ranks *rank
  * How many tokens have each expert, behind the number of rows for its PE. Blocks share out tokens, and
  * add to counts that are zeros.
  */
-EP_STEP void ep_rank_counts(const struct ep_run *run, const struct ep_ranks *ranks, int tokens, int32_t *counts)
+EP_STEP void ep_rank_counts(const struct ep_run *run, const struct ep_ranks *ranks, int tokens,
+                            int32_t *counts)
 {
     enum { EXPERTS = 1024 };
     EP_SHARED(int, found, EXPERTS);
@@ -208,8 +328,8 @@ EP_STEP int ep_rank_bits_before(const unsigned *bits, int token)
 
 /* Choices of this thread from number `first` on: of those that are of these experts, the bit or (STORES) the number. */
 template <bool STORES>
-EP_STEP void ep_rank_choices(const struct ep_run *run, const struct ep_ranks *ranks, const struct ep_rank_bits &of,
-                             int first)
+EP_STEP void ep_rank_choices(const struct ep_run *run, const struct ep_ranks *ranks,
+                             const struct ep_rank_bits &of, int first)
 {
     int topk = run->shape.topk, expert[EP_RANK_HELD];
 
@@ -235,7 +355,8 @@ EP_STEP void ep_rank_choices(const struct ep_run *run, const struct ep_ranks *ra
 }
 
 /* Some tokens' choices of some experts. All threads of a block. */
-EP_STEP void ep_rank_window(const struct ep_run *run, const struct ep_ranks *ranks, const struct ep_rank_bits &of)
+EP_STEP void ep_rank_window(const struct ep_run *run, const struct ep_ranks *ranks,
+                            const struct ep_rank_bits &of)
 {
     enum { EACH = EP_RANK_HELD * EP_THREADS };
     int lane = (int)threadIdx.x, choices = of.tokens * run->shape.topk;
@@ -252,9 +373,8 @@ EP_STEP void ep_rank_window(const struct ep_run *run, const struct ep_ranks *ran
         ep_rank_choices<true>(run, ranks, of, first);
     __syncthreads();
     if (lane < EP_RANK_EXPERTS)
-        of.before[lane] +=
-            ep_rank_bits_before(of.bits + lane * EP_RANK_WORDS, EP_RANK_WORDS * EP_LANES - 1) +
-            (int)(of.bits[lane * EP_RANK_WORDS + EP_RANK_WORDS - 1] >> (EP_LANES - 1));
+        of.before[lane] += ep_rank_bits_before(of.bits + lane * EP_RANK_WORDS, EP_RANK_WORDS * EP_LANES - 1) +
+                           (int)(of.bits[lane * EP_RANK_WORDS + EP_RANK_WORDS - 1] >> (EP_LANES - 1));
     __syncthreads();
 }
 
@@ -292,7 +412,8 @@ EP_STEP void ep_rank_images(const struct ep_run *run, struct ep_ranks ranks, int
     ranks.many = pes * shape->mine;
 #pragma unroll 1
     for (int i = ep_worker(run); i < shape->far * parts; i += ep_workers(run)) {
-        int from = i % parts * shape->window, to = from + shape->window < tokens ? from + shape->window : tokens;
+        int from = i % parts * shape->window,
+            to = from + shape->window < tokens ? from + shape->window : tokens;
         int found;
 
         ranks.first = ep_far_pe(shape, i / parts) / pes * ranks.many;
@@ -311,9 +432,14 @@ EP_LOOP void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, 
     {
         counts[i] = 0;
     }
+    if (ep_rank_by_shares(run))
+        ep_rank_share_count(run, &ranks, tokens);
     ep_sync(run);
     ep_rank_counts(run, &ranks, tokens, counts);
-    ep_rank_offsets(run, ranks, tokens, counts);
+    if (ep_rank_by_shares(run))
+        ep_rank_share_offsets(run, &ranks, tokens, counts);
+    else
+        ep_rank_offsets(run, ranks, tokens, counts);
     ep_rank_images(run, ranks, tokens, rows);
     EP_EXPANDING(ep_rank_experts(run, &ranks, tokens);)
 }

@@ -315,7 +315,8 @@ EP_STEP void ep_pull_told(const struct ep_run *run, const struct ep_call *call, 
 
 /*
  * Both halves, or one. All items up to those that wait for peers are stores; whoever has come to the others waits, with
- * its group, until all PEs have said their numbers.
+ * its group, until all PEs have said their numbers. Where the host waits for them, the first group does so before it
+ * stores anything: numbers wait for no rows.
  */
 EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch_t *args, int halves)
 {
@@ -325,7 +326,8 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
     int counted = !(halves & SHMEMX_EP_RECEIVE);
     struct ep_items items = ep_items(run, 0, 0);
     struct ep_coming come = {0, 0, halves};
-    struct ep_item item;
+    struct ep_item item = {EP_ITEM_NONE, 0, 0};
+    int early = !counted && ep_tells_early(args) && ep_is_first_group(run);
 
     EP_CLOCK(run, 0);
     if (sends) {
@@ -339,7 +341,7 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
         EP_CLOCK(run, 2);
     }
     do {
-        int number = ep_turn(run);
+        int number = early ? items.lead * items.stores_each : ep_turn(run);
 
         if (!counted && number >= items.lead * items.stores_each) {
             EP_CLOCK(run, 3);
@@ -350,6 +352,10 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
             EP_EXPANDING(ep_pad(run, &call, &come);)
             EP_CLOCK(run, 4);
             counted = 1;
+        }
+        if (early) {
+            early = 0;
+            continue;
         }
         item = ep_item_of(&items, number);
         if (item.what == EP_ITEM_STORE)
