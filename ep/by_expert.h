@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Received rows expert by expert, and the way back, in memory of a GPU: what warpshmem.deep_ep of the same version
- * calls for do_expand (_expand.py); no part of shmemx_ep.h. Members are 8 bytes each, as Python gives them.
+ * Where tokens go, received rows expert by expert, and the way back, in memory of a GPU: what warpshmem.deep_ep of the
+ * same version calls for get_dispatch_layout and do_expand; no part of shmemx_ep.h. Members are 8 bytes each, as Python
+ * gives them.
  *
  * R received rows have K choices each, L experts are here, E rows are expanded ones. All return 0, a cudaError_t, or -1
  * where the library has no kernels.
@@ -24,14 +25,24 @@ struct ep_sums {
     int64_t ranks, inside, local, alignment;
 };
 
+/* How many tokens go to each rank, host and expert, and which to which rank. */
+struct ep_layout {
+    const void *chosen; /* [T, K] int64_t (wide) or int32_t: experts, others: none */
+    int32_t *of_rank;   /* [ranks]: tokens */
+    int32_t *of_host;   /* [ranks / inside]; or NULL */
+    int32_t *of_expert; /* [ranks * local] */
+    uint8_t *goes;      /* [T, ranks]: 1 or 0 */
+    int64_t tokens, topk, wide, ranks, inside, local;
+};
+
 struct ep_places {
-    const int32_t *chosen; /* [R, K], at steps of `step`: experts here, others: none */
+    const void *chosen; /* [R, K] int64_t (wide) or int32_t, at steps of `step`: experts here, others: none */
     const int32_t *counts; /* [L]: choices of each */
     int32_t *ends;         /* [L]: first row plus count */
     int32_t *places;       /* [R, K]: the expanded row of each choice, -1: none */
     int64_t *sources;      /* [E]: the received row of each expanded one, -1: padding */
     int32_t *ids;          /* [E]: its expert, -1: padding; or NULL */
-    int64_t received, topk, step, local, alignment, expanded;
+    int64_t received, topk, step, wide, local, alignment, expanded;
 };
 
 struct ep_expand {
@@ -55,6 +66,7 @@ struct ep_fold {
 };
 
 #pragma GCC visibility push(default)
+int wsh_ep_layout(const struct ep_layout *what, void *stream);
 int wsh_ep_sums(const struct ep_sums *what, void *stream);
 int wsh_ep_places(const struct ep_places *what, void *stream);
 int wsh_ep_expand(const struct ep_expand *what, void *stream);

@@ -7,6 +7,11 @@
 
 enum { BLOCKS = 1024 }; /* at most, of kernels whose warps take rows in turn */
 
+static __global__ void __launch_bounds__(COUNTERS) layout(const __grid_constant__ ep_layout of)
+{
+    layout_all(of);
+}
+
 static __global__ void __launch_bounds__(THREADS) sums(const __grid_constant__ ep_sums of)
 {
     sums_all(of);
@@ -32,6 +37,15 @@ static int blocks_for(int64_t rows)
     int64_t blocks = (rows + (THREADS / LANES) - 1) / (THREADS / LANES), most = BLOCKS;
 
     return (int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+int wsh_ep_layout(const struct ep_layout *what, void *stream)
+{
+    int64_t blocks = (what->tokens + COUNTERS / 8 - 1) / (COUNTERS / 8); /* few tokens need few */
+
+    layout<<<(unsigned)(blocks < 1 ? 1 : blocks < LAYOUT_BLOCKS ? blocks : LAYOUT_BLOCKS), COUNTERS, 0,
+             (cudaStream_t)stream>>>(*what);
+    return cudaGetLastError();
 }
 
 int wsh_ep_sums(const struct ep_sums *what, void *stream)

@@ -8,12 +8,134 @@
 
 #include "ep/by_expert.h"
 
-enum { LANES = 32, PLACERS = 1024, THREADS = 256, IN_FLIGHT = 4 };
+enum {
+    LANES = 32,
+    PLACERS = 1024,
+    COUNTERS = 512,
+    LAYOUT_BLOCKS = 32,
+    LAYOUT_TOPK = 16,
+    THREADS = 256,
+    IN_FLIGHT = 4
+};
 #define ALL_LANES 0xffffffffu
 
 static __device__ __forceinline__ int64_t aligned(int64_t count, int64_t alignment)
 {
     return (count + alignment - 1) / alignment * alignment;
+}
+
+/* Choice number `i` of a table of int64_t or int32_t: the low word of either. */
+static __device__ __forceinline__ int32_t choice_at(const void *table, int64_t i, int64_t wide)
+{
+    return ((const int32_t *)table)[i << wide];
+}
+
+/* What is counted: experts, then ranks, then hosts, each a bin. A block has LAYOUT_BINS of them at a time. */
+#ifndef LAYOUT_BINS
+#define LAYOUT_BINS 512
+#endif
+
+struct layout_bins {
+    int32_t *found; /* [LAYOUT_BINS], shared */
+    uint32_t first, many;
+};
+
+static __device__ __forceinline__ void layout_add(const layout_bins &bins, uint32_t bin)
+{
+    if (bin - bins.first < bins.many)
+        atomicAdd(&bins.found[bin - bins.first], 1);
+}
+
+static __device__ void layout_experts(const ep_layout &of, const layout_bins &bins, int64_t choice)
+{
+    for (int k = 0; k < of.topk; k++) {
+        uint32_t expert = (uint32_t)choice_at(of.chosen, choice + k, of.wide);
+
+        if (expert < (uint32_t)(of.ranks * of.local))
+            layout_add(bins, expert);
+    }
+}
+
+/* Each of `group` experts that follow each other, once a token, as bins from `bin` on. */
+static __device__ void layout_groups(const ep_layout &of, const layout_bins &bins, int64_t choice,
+                                     uint32_t group, uint32_t bin)
+{
+    uint32_t number[LAYOUT_TOPK];
+
+#pragma unroll
+    for (int k = 0; k < LAYOUT_TOPK; k++) {
+        uint32_t expert = k < of.topk ? (uint32_t)choice_at(of.chosen, choice + k, of.wide) : UINT32_MAX;
+        bool again = expert >= (uint32_t)(of.ranks * of.local);
+
+        number[k] = expert / group;
+#pragma unroll
+        for (int before = 0; before < k; before++)
+            again |= number[before] == number[k];
+        if (!again)
+            layout_add(bins, bin + number[k]);
+    }
+}
+
+static __device__ int32_t *layout_out(const ep_layout &of, uint32_t bin)
+{
+    uint32_t experts = (uint32_t)(of.ranks * of.local), ranks = (uint32_t)of.ranks;
+
+    if (bin < experts)
+        return of.of_expert + bin;
+    return bin < experts + ranks ? of.of_rank + (bin - experts) : of.of_host + (bin - experts - ranks);
+}
+
+/* All tokens, by one block. */
+static __device__ void layout_count(const ep_layout &of, const layout_bins &bins)
+{
+    uint32_t experts = (uint32_t)(of.ranks * of.local), hosts = experts + (uint32_t)of.ranks;
+
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < bins.many; i += blockDim.x)
+        bins.found[i] = 0;
+    __syncthreads();
+    for (int64_t token = threadIdx.x; token < of.tokens; token += blockDim.x) {
+        if (bins.first < experts)
+            layout_experts(of, bins, token * of.topk);
+        if (bins.first + bins.many > experts && bins.first < hosts)
+            layout_groups(of, bins, token * of.topk, (uint32_t)of.local, experts);
+        if (bins.first + bins.many > hosts)
+            layout_groups(of, bins, token * of.topk, (uint32_t)(of.local * of.inside), hosts);
+    }
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < bins.many; i += blockDim.x)
+        *layout_out(of, bins.first + i) = bins.found[i];
+}
+
+/* Blocks share out the ranks of tokens, one of all of them after the other. */
+static __device__ void layout_mark(const ep_layout &of)
+{
+    int64_t threads = (int64_t)gridDim.x * blockDim.x, all = of.tokens * of.ranks;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < all; i += threads) {
+        uint32_t token = (uint32_t)i / (uint32_t)of.ranks, rank = (uint32_t)i - token * (uint32_t)of.ranks;
+        uint8_t goes = 0;
+
+        for (int k = 0; k < of.topk; k++) {
+            uint32_t expert = (uint32_t)choice_at(of.chosen, token * of.topk + k, of.wide);
+
+            goes |= expert - rank * (uint32_t)of.local < (uint32_t)of.local;
+        }
+        of.goes[i] = goes;
+    }
+}
+
+/* Each block counts some of the bins, alone. */
+static __device__ void layout_all(const ep_layout &of)
+{
+    __shared__ int32_t found[LAYOUT_BINS];
+    uint32_t bins = (uint32_t)(of.ranks * of.local + of.ranks + (of.of_host ? of.ranks / of.inside : 0));
+    uint32_t each = (bins + gridDim.x - 1) / gridDim.x, first = blockIdx.x * each;
+    uint32_t end = first + each < bins ? first + each : bins;
+
+    layout_mark(of);
+    for (; first < end; first += LAYOUT_BINS)
+        layout_count(of, layout_bins{found, first, end - first < LAYOUT_BINS ? end - first : LAYOUT_BINS});
 }
 
 /* Each thread adds up what is before it: that is little, and all of it is in the cache. */
@@ -63,16 +185,16 @@ static __device__ int64_t place_choices(const ep_places &of, int expert, int64_t
 {
     for (int64_t first = 0; first < of.received; first += blockDim.x) {
         int64_t row = first + threadIdx.x, at;
-        const int32_t *chosen = of.chosen + row * of.step;
         int mine = 0, all;
 
         for (int k = 0; k < of.topk && row < of.received; k++)
-            mine += chosen[k] == expert;
+            mine += choice_at(of.chosen, row * of.step + k, of.wide) == expert;
         at = next + sum_before(mine, &all);
         for (int k = 0; k < of.topk && row < of.received; k++) {
-            bool none = (uint32_t)chosen[k] >= (uint32_t)of.local;
+            int32_t chosen = choice_at(of.chosen, row * of.step + k, of.wide);
+            bool none = (uint32_t)chosen >= (uint32_t)of.local;
 
-            if (chosen[k] == expert) {
+            if (chosen == expert) {
                 of.places[row * of.topk + k] = at < of.expanded ? (int32_t)at : -1;
                 if (at < of.expanded) {
                     of.sources[at] = row;

@@ -72,6 +72,11 @@ static unsigned __ballot_sync(unsigned, bool is)
     return all;
 }
 
+static int32_t atomicAdd(int32_t *word, int32_t by)
+{
+    return __atomic_fetch_add(word, by, __ATOMIC_RELAXED);
+}
+
 static int __ffs(int word)
 {
     return __builtin_ffs(word);
@@ -98,6 +103,7 @@ static uint16_t __bfloat16_as_ushort(uint16_t value)
     return value;
 }
 
+#define LAYOUT_BINS 5 /* fewer than a block has */
 #include "ep/device/by_expert.cuh"
 
 template <class F> static void run(unsigned grid, const F &kernel)
@@ -172,12 +178,15 @@ static void check(bool good, const char *what, const job &j)
                j.local, j.alignment, j.expanded);
 }
 
-static void check_places(const job &j)
+static void check_places(const job &j, bool is_wide)
 {
     std::vector<int32_t> ends(j.ends.size(), 7), places(j.places.size() + 1, 7), ids(j.ids.size() + 1, 7);
     std::vector<int64_t> sources(j.sources.size() + 1, 7);
-    ep_places of = {j.chosen.data(), j.counts.data(), ends.data(), places.data(), sources.data(), ids.data(),
-                    j.received,      j.topk,          j.step,      j.local,       j.alignment,    j.expanded};
+    std::vector<int64_t> wide(j.chosen.begin(), j.chosen.end());
+    const void *chosen = is_wide ? (const void *)wide.data() : (const void *)j.chosen.data();
+    ep_places of = {chosen,     j.counts.data(), ends.data(), places.data(), sources.data(),
+                    ids.data(), j.received,      j.topk,      j.step,        is_wide,
+                    j.local,    j.alignment,     j.expanded};
 
     run((unsigned)j.local, [&] { place_all(of); });
     check(ends == j.ends && places.back() == 7 && ids.back() == 7 && sources.back() == 7, "places: ends", j);
@@ -185,6 +194,60 @@ static void check_places(const job &j)
     ids.pop_back();
     sources.pop_back();
     check(places == j.places && sources == j.sources && ids == j.ids, "places", j);
+}
+
+/* Tokens of random experts, some named twice, some none; hosts of `inside` ranks, 0: they are not asked for. */
+static void check_layout(int tokens, int topk, int ranks, int inside, int local, bool is_wide)
+{
+    size_t hosts = inside ? (size_t)(ranks / inside) : 0, experts = (size_t)(ranks * local);
+    std::vector<int64_t> wide;
+    std::vector<int32_t> chosen, of_rank((size_t)ranks + 1), of_host(hosts + 1), of_expert(experts + 1);
+    std::vector<uint8_t> goes((size_t)(tokens * ranks) + 1);
+    std::vector<int32_t> got_rank(of_rank.size(), 7), got_host(of_host.size(), 7),
+        got_expert(of_expert.size(), 7);
+    std::vector<uint8_t> got(goes.size(), 7);
+
+    for (int i = 0; i < tokens * topk; i++)
+        wide.push_back(rand() % 4 ? rand() % (ranks * local) : rand() % 2 ? -1 : ranks * local);
+    chosen.assign(wide.begin(), wide.end());
+    for (int token = 0; token < tokens; token++) {
+        std::vector<bool> on(hosts);
+
+        for (int k = 0; k < topk; k++) {
+            int expert = chosen[(size_t)(token * topk + k)];
+
+            if (expert < 0 || expert >= ranks * local)
+                continue;
+            of_expert[(size_t)expert]++;
+            goes[(size_t)(token * ranks + expert / local)] = 1;
+        }
+        for (int rank = 0; rank < ranks; rank++) {
+            uint8_t here = goes[(size_t)(token * ranks + rank)];
+
+            of_rank[(size_t)rank] += here;
+            if (inside && here && !on[(size_t)(rank / inside)]) {
+                on[(size_t)(rank / inside)] = true;
+                of_host[(size_t)(rank / inside)]++;
+            }
+        }
+    }
+    of_rank.back() = of_host.back() = of_expert.back() = goes.back() = 7;
+    ep_layout of = {is_wide ? (const void *)wide.data() : (const void *)chosen.data(),
+                    got_rank.data(),
+                    inside ? got_host.data() : NULL,
+                    got_expert.data(),
+                    got.data(),
+                    tokens,
+                    topk,
+                    is_wide,
+                    ranks,
+                    inside ? inside : ranks,
+                    local};
+    run(3, [&] { layout_all(of); });
+    failures += got_rank != of_rank || got_host != of_host || got_expert != of_expert || got != goes;
+    if (got_rank != of_rank || got_host != of_host || got_expert != of_expert || got != goes)
+        printf("layout: %d tokens, top-%d, %d ranks of %d, %d experts each\n", tokens, topk, ranks, inside,
+               local);
 }
 
 static void check_sums(const job &j)
@@ -271,10 +334,17 @@ int main()
             int local = missing ? 5 : 1;
             job j = make(received, received == 1 ? 3 : 4, local, local == 1 ? 1 : 8, missing);
 
-            check_places(j);
+            check_places(j, false);
+            check_places(j, true);
             check_sums(j);
             check_expand(j, missing != 0);
             check_fold(j);
+        }
+    for (int tokens : {0, 1, 150})
+        for (bool is_wide : {false, true}) {
+            check_layout(tokens, 1, 1, 0, 3, is_wide);
+            check_layout(tokens, 4, 6, 0, 5, is_wide);
+            check_layout(tokens, 16, 16, 4, 2, is_wide);
         }
     return failures != 0;
 }

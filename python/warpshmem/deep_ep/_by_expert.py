@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Expansion on a GPU by kernels of the library, a launch each: what _expand.py makes by operations
-of torch where the library has none. All run on the current stream."""
+"""Layouts and expansion on a GPU by kernels of the library, a launch each: what _layout.py and
+_expand.py make by operations of torch where the library has none. All run on the current
+stream."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from warpshmem import _ep_arrays, _lib
 Tensor = torch.Tensor
 ROW = 16  # rows are multiples of so many bytes, at such addresses
 TOPK = 32
+LAYOUT_TOPK, LAYOUT_MOST = 16, 1 << 31  # of layouts; bytes of is_token_in_rank
+WIDE = {torch.int64: 1, torch.int32: 0}  # types of choices
 _routines: Optional[Tuple[Any, ...]] = None
 
 
@@ -20,7 +23,7 @@ def _routine(number: int) -> Any:
     global _routines
     if _routines is None:
         library = _lib.ep()
-        names = "wsh_ep_sums", "wsh_ep_places", "wsh_ep_expand", "wsh_ep_fold"
+        names = "wsh_ep_sums", "wsh_ep_places", "wsh_ep_expand", "wsh_ep_fold", "wsh_ep_layout"
         _routines = tuple(getattr(library, name) for name in names)
         for routine in _routines:
             routine.argtypes = ctypes.c_void_p, ctypes.c_void_p
@@ -36,7 +39,7 @@ def _call(number: int, device: int, *given: Any) -> bool:
     struct = (ctypes.c_int64 * len(words))(*words)
     status = _routine(number)(ctypes.addressof(struct), _ep_arrays.raw_stream(device))
     if status > 0:
-        raise RuntimeError("deep_ep: a kernel of expansion does not start: CUDA error %d" % status)
+        raise RuntimeError("deep_ep: a kernel does not start: CUDA error %d" % status)
     return bool(status == 0)
 
 
@@ -44,6 +47,26 @@ def _plain(rows: Tensor) -> bool:
     """Whether rows are as kernels take them."""
     width = rows.shape[1] * rows.element_size()
     return rows.is_contiguous() and width % ROW == 0 and rows.data_ptr() % ROW == 0
+
+
+def layout(
+    chosen: Tensor, experts: int, ranks: int, hosts: int
+) -> Optional[Tuple[Tensor, Optional[Tensor], Tensor, Tensor]]:
+    """Return tokens by rank, by host (0 hosts: None), by expert, and whether each goes to each
+    rank."""
+    tokens, topk = chosen.shape
+    wide = WIDE.get(chosen.dtype)
+    if not chosen.is_cuda or wide is None or topk > LAYOUT_TOPK or tokens * ranks >= LAYOUT_MOST:
+        return None
+    chosen, new = chosen.contiguous(), chosen.new_empty
+    of_rank = new((ranks,), dtype=torch.int32)
+    of_host = new((hosts,), dtype=torch.int32) if hosts else None
+    of_expert = new((experts,), dtype=torch.int32)
+    goes = new((tokens, ranks), dtype=torch.bool)
+    sizes = tokens, topk, wide, ranks, ranks // hosts if hosts else ranks, experts // ranks
+    tensors = chosen, of_rank, of_host, of_expert, goes
+    done = _call(4, chosen.get_device(), *tensors, *sizes)
+    return (of_rank, of_host, of_expert, goes) if done else None
 
 
 def sums(
@@ -65,14 +88,14 @@ def places(
 ) -> Optional[Tuple[Tensor, Tensor, Tensor, Optional[Tensor]]]:
     """Return ends, rows, sources and, with ids, the expert of each expanded row, as
     _expand.Places has them."""
-    topk = chosen.shape[1]
-    if not chosen.is_cuda or topk > TOPK or chosen.stride(1) != 1 or chosen.dtype != torch.int32:
+    topk, wide = chosen.shape[1], WIDE.get(chosen.dtype)
+    if not chosen.is_cuda or topk > TOPK or chosen.stride(1) != 1 or wide is None:
         return None
     ends = torch.empty_like(counts)
-    rows = chosen.new_empty(chosen.shape)
+    rows = chosen.new_empty(chosen.shape, dtype=torch.int32)
     sources = chosen.new_empty((expanded,), dtype=torch.int64)
-    named = chosen.new_empty((expanded,)) if ids else None
-    sizes = chosen.shape[0], topk, chosen.stride(0), counts.shape[0], alignment, expanded
+    named = chosen.new_empty((expanded,), dtype=torch.int32) if ids else None
+    sizes = chosen.shape[0], topk, chosen.stride(0), wide, counts.shape[0], alignment, expanded
     tensors = chosen, counts, ends, rows, sources, named
     done = _call(1, chosen.get_device(), *tensors, *sizes)
     return (ends, rows, sources, named) if done else None

@@ -7,6 +7,8 @@ from typing import NamedTuple, Optional
 
 import torch
 
+from . import _by_expert
+
 
 class Layout(NamedTuple):
     """What get_dispatch_layout returns, without its event."""
@@ -36,6 +38,10 @@ class Later:
 
 def layout(topk_idx: torch.Tensor, num_experts: int, n: int, ranks_a_host: int = 8) -> Layout:
     """Count tokens by rank and expert. topk_idx: [T, K], -1: none."""
+    several = n > ranks_a_host and n % ranks_a_host == 0
+    made = _by_expert.layout(topk_idx, num_experts, n, n // ranks_a_host if several else 0)
+    if made is not None:
+        return Layout(*made)
     tokens, device, local = topk_idx.shape[0], topk_idx.device, num_experts // n
     numbers = topk_idx.long()  # with 1 more, so that 0 is none
     ranks = torch.div(numbers + local, local, rounding_mode="floor")
@@ -45,7 +51,7 @@ def layout(topk_idx: torch.Tensor, num_experts: int, n: int, ranks_a_host: int =
     per_expert = torch.zeros(num_experts + 1, dtype=torch.int32, device=device)
     per_expert.scatter_add_(0, (numbers + 1).flatten(), ones)
     hosts = None
-    if n > ranks_a_host and n % ranks_a_host == 0:
+    if several:
         hosts = (
             inside.view(tokens, n // ranks_a_host, ranks_a_host).any(2).sum(0, dtype=torch.int32)
         )
