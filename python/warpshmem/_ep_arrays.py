@@ -54,7 +54,9 @@ def maker(like: Any) -> Callable[[Tuple[int, ...], str], Any]:
     """Return a function that allocates an array: shape and type; as `like` is, and on its
     device."""
     if is_tensor(like):
-        empty, device = _torch().empty, like.device
+        empty, device, short = _torch().empty, like.device, _shortest(like)
+        if short is not None:
+            return lambda shape, kind: short(shape, _dense(shape), _torch_type(kind))
         return lambda shape, kind: empty(shape, dtype=_torch_type(kind), device=device)
     import numpy
 
@@ -86,6 +88,21 @@ def raw_stream(gpu: int) -> int:
     return _raw(gpu)  # type: ignore[no-any-return]
 
 
+@functools.lru_cache(maxsize=None)
+def _short(on_gpu: bool) -> Any:
+    """Return torch's shortest way to an empty tensor, of shape, strides and type; None: it has
+    none."""
+    guards = getattr(getattr(_torch()._C, "_dynamo", None), "guards", None)  # torch.compile's
+    return getattr(guards, "_empty_strided_" + ("cuda" if on_gpu else "cpu"), None)
+
+
+def _shortest(like: Any) -> Any:
+    """Return that for tensors on the device of `like`; None where it would take another."""
+    if like.is_cuda:
+        return _short(True) if like.get_device() == _torch().cuda.current_device() else None
+    return _short(False) if like.is_cpu else None
+
+
 def allocator(like: Any) -> Callable[..., Tuple[Any, Tuple[Any, ...], Dict[str, Any]]]:
     """Return what makes arrays as `like` is, apart: shape, type, strides -> a callable and its
     arguments. torch's are of its caching allocator, by the shortest way that this torch has."""
@@ -95,9 +112,7 @@ def allocator(like: Any) -> Callable[..., Tuple[Any, Tuple[Any, ...], Dict[str, 
         return lambda shape, kind, steps=None: (numpy.empty, (shape, _numpy_type(kind)), {})
     if _quick.waits:
         _quick.meet()
-    torch, place = _torch(), "_empty_strided_" + ("cuda" if like.is_cuda else "cpu")
-    guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)  # torch.compile's
-    short = getattr(guards, place, None) if _quick.exchanges else None
+    torch, short = _torch(), _short(like.is_cuda) if _quick.exchanges else None
 
     def made(shape: Tuple[int, ...], kind: Any, steps: Any = None) -> Tuple[Any, ...]:
         dtype = _torch_type(kind) if isinstance(kind, str) else kind

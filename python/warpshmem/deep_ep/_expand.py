@@ -40,7 +40,7 @@ def places(
 ) -> Places:
     """Give each expert's rows, in the order of received rows, their places.
 
-    chosen: [R, K] int32, experts here, -1: none. counts: [L] int32, how many rows each expert has.
+    chosen: [R, K] int64 or int32, experts here, -1: none. counts: [L] int32, how many rows each expert has.
     expanded: E; what has its place beyond is left out. ids: they are wanted too.
     """
     made = _by_expert.places(chosen, counts, alignment, expanded, ids)
@@ -61,7 +61,7 @@ def _placed(chosen: Tensor, counts: Tensor, alignment: int, expanded: int) -> Pl
     """The same without kernels of the library, and without ids."""
     local, each = counts.shape[0], chosen.shape[1]
     if not chosen.is_cuda and _quick.module is not None:
-        return _places(chosen.contiguous(), counts, alignment, expanded)
+        return _places(chosen.int().contiguous(), counts, alignment, expanded)
     flat = torch.where(chosen >= 0, chosen, torch.full_like(chosen, local)).flatten().long()
     first = aligned(counts, alignment).cumsum(0) - aligned(counts, alignment)
     first = torch.cat([first, first.new_full((1,), expanded)])

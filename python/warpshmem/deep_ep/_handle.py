@@ -51,7 +51,7 @@ class EPHandle:
     _inner: Any  # the handle of normal mode
     _owner: Any = None  # the calls that made it
     _counts: torch.Tensor  # [L], not aligned
-    _chosen: torch.Tensor  # [R, K] int32: experts here of each row, -1: another rank's
+    _chosen: torch.Tensor  # [R, K] int64: experts here of each row, -1: another rank's
     _places: Optional[Places] = None
     _wide: Optional[torch.Tensor] = None  # [R, K of the instance]: its rows, as a combine takes them
     _most: int  # rows that any rank receives, at most

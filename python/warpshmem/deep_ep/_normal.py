@@ -205,7 +205,7 @@ class Normal:
     ) -> None:
         """Tell all PEs that this one cannot make the next call."""
         fields, instance = entry.fields, entry.instance
-        nobody = torch.empty((0, fields["topk"]), dtype=torch.int32, device=x.device)
+        nobody = torch.empty((0, fields["topk"]), dtype=torch.int64, device=x.device)
         instance.dispatch(
             x[:0],
             nobody,
@@ -352,7 +352,7 @@ class Normal:
                 "topk_idx",
                 "is None with %d ranks; give it: without it there are 16 at most" % n,
             )
-        ranks = torch.arange(n, dtype=torch.int32, device=inside.device).expand(inside.shape)
+        ranks = torch.arange(n, dtype=torch.int64, device=inside.device).expand(inside.shape)
         return torch.where(inside, ranks, torch.full_like(ranks, -1)).contiguous(), n
 
     @staticmethod
@@ -408,7 +408,7 @@ class Normal:
         handle.owner = _Owner()
         handle.entry, handle.number, handle.turn = entry, number, entry.turns
         handle.tokens, handle.own = tokens, topk.shape[1]
-        handle.topk = _topk.fitting(topk, entry.fields["topk"], torch.int32, -1)
+        handle.topk = _topk.fitting(topk, entry.fields["topk"], torch.int64, -1)
         handle.kept = set()
         return handle
 

@@ -143,6 +143,7 @@ class Pool:
             hidden=hidden,
             experts=experts,
             topk=topk,
+            topk_bits=64,
             tokens=tokens,
             pe_capacity=capacity,
             handles=handles,
