@@ -290,6 +290,6 @@ def test_hybrid_wrong(job: Job) -> None:
     refused(lambda: buffer.dispatch(x, handle=handle), "handle", "give one of dispatch")
     refused(lambda: buffer.combine(x, None, handle), "handle", "give one of dispatch")
     refused(lambda: buffer.combine_with_unpermute(hidden=x, handle=None), "handle")
-    wide = torch.ones((x.shape[0], 20 * job.n), dtype=torch.bool)
+    wide = torch.ones((x.shape[0], 20 * job.n), dtype=torch.bool, device=x.device)
     refused(lambda: call(hidden=x, routing_map=wide), "routing_map", "16 at most")
     buffer.destroy()
