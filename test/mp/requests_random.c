@@ -3,7 +3,7 @@
  * Random schedules of nonblocking collectives of all kinds on several teams, 1, 2, 8 and more than run at a time, among
  * blocking ones: each PE completes them in an order of its own, by wait, test, wait_all or test_any. Results are
  * right, no request is complete before all members have begun what needs them, and all end.
- * paths: local:1,2,3,8,40 tcp:4 sockets:2 efa:3 mixed:2,6 mixedefa:2,4 split:2
+ * paths: local:1,2,3,8,40 tcp:4 sets:2 sockets:2 efa:3 mixed:2,6 mixedefa:2,4 split:2
  * long paths: tcp:2
  * timeout: 180
  */
@@ -13,9 +13,9 @@
 
 #include <string.h>
 
-#define ARENA ((size_t)6 << 20)
-#define MOST 25 /* requests of a schedule */
-#define LONG_MAX ((size_t)60000)
+#define ARENA ((size_t)8 << 20)
+#define MOST 25                   /* requests of a schedule */
+#define LONG_MAX ((size_t)200000) /* with all PEs: beyond what a progress thread begins */
 #define SHORT_MAX ((size_t)200)
 
 enum kind {
@@ -49,6 +49,7 @@ static uint64_t *begun; /* symmetric: the last step that this PE has begun */
 static struct op ops[MOST];
 static shmemx_req_h requests[MOST];
 static int n_ops;
+static long begun_nb, begun_blocking; /* here, so far */
 
 static uint64_t seed(const struct op *op, int from, int to)
 {
@@ -263,9 +264,11 @@ static void one(const struct teams *teams, uint64_t *state, bool blocking)
     if (blocking) {
         run_blocking(op);
         check(op);
+        begun_blocking++;
     } else {
         mp_check(begin(op, &requests[n_ops]) == 0, "step %lu is not begun", (unsigned long)step);
         n_ops++;
+        begun_nb++;
     }
 }
 
@@ -371,6 +374,8 @@ int main(void)
     for (long i = 0; i < rounds; i++)
         schedule(&teams, &state, &own);
     shmem_barrier_all();
+    mp_note("%ld schedules of seed %lu: PE 0 took part in %ld requests and %ld blocking collectives", rounds,
+            (unsigned long)mp_seed(), begun_nb, begun_blocking);
     teams_close(&teams);
     return mp_end();
 }
