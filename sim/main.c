@@ -177,6 +177,7 @@ static struct sim_options shape_choose(const struct sim_options *set, uint64_t s
     one.ops = 4u << sim_below(&random, 8);
     one.jitter = (double)sim_below(&random, 20000);
     one.skew = (double)sim_below(&random, 3) * 10000;
+    one.threads = set->threads || sim_below(&random, 2);
     one.len = set->len == 8 ? (size_t)8 << sim_below(&random, many ? 7 : 9) : set->len;
     return one;
 }
@@ -184,24 +185,26 @@ static struct sim_options shape_choose(const struct sim_options *set, uint64_t s
 static int soak(const struct sim_options *set)
 {
     double begun = seconds();
+    uint64_t helped = 0;
     int failed = 0;
 
     for (uint64_t i = 0; i < set->seeds && !failed; i++) {
         struct sim_options one = shape_choose(set, set->seed + i);
 
         failed = run_job(&one, false);
+        helped += sim.counts.helped;
         if (failed)
             printf("# seed %llu: --pes %d --per-host %d --nics %d --window %u --ops %u --jitter %g --skew %g "
-                   "--len %zu\n",
+                   "--threads %d --len %zu\n",
                    (unsigned long long)one.seed, one.pes, one.per_host, one.nics, one.window, one.ops,
-                   one.jitter, one.skew, one.len);
+                   one.jitter, one.skew, one.threads, one.len);
     }
     if (!failed)
-        printf("simulated: %llu seeds of up to %d PEs, %s, %d rounds each: no early or lost effect, no "
-               "deadlock; "
-               "%.1f s, %.0f MiB\n",
-               (unsigned long long)set->seeds, set->pes, set->program, set->rounds, seconds() - begun,
-               resident_mib());
+        printf(
+            "simulated: %llu seeds of up to %d PEs, %s, %d rounds each, %llu requests begun by threads: no "
+            "early or lost effect, no deadlock; %.1f s, %.0f MiB\n",
+            (unsigned long long)set->seeds, set->pes, set->program, set->rounds, (unsigned long long)helped,
+            seconds() - begun, resident_mib());
     return failed;
 }
 

@@ -19,6 +19,8 @@
     X(tokens, int, "tokens", 8, 1, 4096, "of a PE in a call of expert parallelism")                   \
     X(hidden, int, "hidden", 128, 128, 16384, "columns of a token's row, a multiple of 128")          \
     X(fp8, int, "fp8", 0, 0, 1, "1: rows are dispatched as FP8")                                      \
+    X(threads, int, "threads", 0, 0, 1,                                                               \
+      "1: a progress thread of each PE works while it computes, and begins long requests")            \
     X(nic_counts, int, "nic-counts", 0, 0, 1,                                                         \
       "1: the NIC counts a counted put, which is one write; 0: a CPU of the target does")             \
     X(rounds, int, "rounds", 5, 1, 1 << 20, "calls")                                                  \

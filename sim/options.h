@@ -34,6 +34,7 @@ struct sim_options {
     int full;                /* hosts; the others are mirrored; 0: all */
     int tokens, hidden, fp8; /* of expert parallelism */
     int nic_counts;          /* NICs count counted puts; 0: a CPU of the target does */
+    int threads;             /* of progress, one a PE: requests alone know them */
     int sockets;             /* choose algorithms as over sockets */
     int cores;               /* of a machine on which all hosts are emulated; 0: every PE has its own */
     uint64_t seed, seeds;

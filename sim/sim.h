@@ -129,6 +129,7 @@ struct sim_pe {
     size_t used; /* of the heap */
     uint64_t round;
     void *program; /* what it keeps */
+    int helped;    /* requests that its progress thread begins or advances */
 };
 
 struct sim_host {
@@ -153,6 +154,7 @@ struct sim_nic {
 struct sim_counts {
     uint64_t messages, acks, writes, reads, bytes, locals, events, refused, rnr;
     uint32_t nic_queue, cq, deferred, receives; /* the longest */
+    uint64_t helped;                            /* requests that threads have begun */
     size_t engine_bytes, engine_bytes_most;
 };
 
@@ -202,6 +204,8 @@ void sim_spend(sim_time cost);
 void sim_settle(void);
 /* The PE is away for so long. */
 void sim_sleep(sim_time time);
+/* The same, while its progress thread works. */
+void sim_compute(sim_time time);
 /* Until somebody wakes this PE. */
 void sim_block(struct sim_pe *pe);
 void sim_wake(struct sim_pe *pe, sim_time after);

@@ -79,7 +79,7 @@ if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
     soak "10 seeds of 100,000 PEs" 7200 100000 10 --rounds 1 --run barrier,broadcast,reduce
     soak "100 seeds of 1,000 PEs, alltoall in two steps" 7200 1000 100 --rounds 2 --run alltoall --algo grid
     soak "300 seeds of 1,000 PEs, nonblocking" 7200 1000 300 --rounds 2 --skew 3000 --run requests
-    soak "10 seeds of 1,000 PEs, nonblocking exchanges" 7200 1000 10 --rounds 1 --run exchanges
+    soak "10 seeds of 1,000 PEs, nonblocking exchanges" 7200 1000 10 --rounds 1 --len 128 --run exchanges
     soak "20,000 seeds of 12 PEs, nonblocking" 7200 12 20000 --rounds 5 --skew 2000 --run requests,exchanges
 else
     goals 60 --rounds 1 --pes 8,64,256 --barrier 64,8192
@@ -92,6 +92,10 @@ else
     soak "2 seeds of 1,000 PEs, nonblocking" 120 1000 2 --rounds 1 --run requests
     soak "200 seeds of 12 PEs, nonblocking" 120 12 200 --rounds 3 --skew 2000 --run requests,exchanges
 fi
+run_job 60 "$sim" --seeds 8 --pes 12 --len 16384 --rounds 2 --threads 1 --run requests,exchanges
+tap_check "nonblocking ones of 64 KiB and more, which threads begin" \
+    sh -c "[ $status = 0 ] && grep -q ' [1-9][0-9]* requests begun by threads: no early' '$out'"
+tap_comment "$out"
 run_job 20 "$sim" --seeds 1 --pes 8 --tokens 16 --run decode,dispatch
 tap_check "two programs that keep something: one line, exit status 2" \
     sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ] && grep -q 'one of decode, dispatch, combine and prefill' '$err'"

@@ -193,6 +193,7 @@ void sim_close(void)
 {
     for (int pe = 0; pe < sim.n_pes; pe++) {
         sim.job.requests = &sim.pe[pe].requests;
+        sim.job.my_pe = pe;
         pthread_mutex_init(&sim.pe[pe].requests.lock,
                            NULL); /* a fiber that a violation stopped may hold it */
         wsh_req_forget(&sim.pe[pe].team);

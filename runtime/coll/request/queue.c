@@ -87,6 +87,8 @@ static size_t bytes_of(const struct wsh_req *req)
 {
     size_t n = (size_t)req->team->n_pes, sum = 0;
 
+    if (req->kind == WSH_REQ_ALLTOALLS)
+        return req->args.shape.nelems * req->args.shape.width * n;
     if (!is_exchange(req))
         return req->kind == WSH_REQ_REDUCE || req->kind == WSH_REQ_BROADCAST ? req->args.len
                                                                              : req->args.len * n;
