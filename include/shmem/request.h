@@ -95,7 +95,7 @@ WSH_COLL_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
 
 /*
- * Begin a reduction, as shmem_TYPENAME_and_reduce, or, xor, max, min, sum and prod make; `dest` may be `source`, both
+ * Begin a reduction, as shmem_TYPENAME_and_reduce, or, xor, max, min, sum and prod make. `dest` may be `source`, both
  * are host memory, and all PEs get the same bits. Collective over the team. Returns 0, or nonzero after a line.
  */
 #define WSH_DECLARE(NAME, TYPE, OP)                                                                       \

@@ -2,7 +2,7 @@
 /*
  * At SHMEM_THREAD_MULTIPLE threads begin nonblocking collectives, each on a team of its own, and other threads wait for
  * them and test them, while the first go on with blocking ones.
- * paths: local:2,3 tcp:2 sets:2 mixed:2,4 single
+ * paths: local:2,3 tcp:2 sets:2 efa:2 mixed:2,4 single
  * timeout: 120
  */
 #include "test/common/mp.h"
