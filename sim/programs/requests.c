@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 20 /* more than slots */
+#define MOST 24 /* more than slots */
 #define TESTS 50
-#define LONG_BYTES 65536 /* all blocks together: what a thread begins */
+#define LATE_PS 300000000 /* of one PE in each round: the others may be ahead of it */
+#define LONG_BYTES 65536  /* all blocks together: what a thread begins */
 
 #define KINDS 6
 static const enum wsh_req_kind few[KINDS] = {WSH_REQ_SYNC,      WSH_REQ_BROADCAST, WSH_REQ_BROADCAST,
@@ -115,24 +116,33 @@ static void op_fill(struct op *op, const struct sim_pe *pe)
         counts_fill(op, pe);
 }
 
+/* Which a root that depends on nobody may begin far ahead of the others. */
+static bool only_broadcasts(const struct sim_call *call, uint64_t round)
+{
+    return call->work == &sim_requests && drawn(call, round, -2, 4) == 0;
+}
+
 static void op_make(struct op *op, const struct sim_pe *pe, const struct sim_call *call, uint64_t round,
                     int i)
 {
+    const enum wsh_req_kind *kinds = call->work == &sim_requests ? few : all;
     size_t at = (size_t)i * call->len * (size_t)sim.n_pes, len = call->len;
+    bool plain = only_broadcasts(call, round);
 
-    *op = (struct op){.kind = (call->work == &sim_requests ? few : all)[drawn(call, round, 8 * i, KINDS)],
-                      .blocking = drawn(call, round, 8 * i + 1, 6) == 0,
+    *op = (struct op){.kind = plain ? WSH_REQ_BROADCAST : kinds[drawn(call, round, 8 * i, KINDS)],
+                      .blocking = !plain && drawn(call, round, 8 * i + 1, 6) == 0,
                       .number = i,
                       .key = round * 64 + (uint64_t)i};
     for (uint64_t halved = drawn(call, round, 8 * i + 2, 4); halved && len % 16 == 0; halved--)
         len /= 2;
     op->len = len;
-    op->args = (struct wsh_req_args){.dest = pe->heap + call->dest + at,
-                                     .src = pe->heap + call->src + at,
-                                     .len = len,
-                                     .root = (int)drawn(call, round, 8 * i + 3, (uint64_t)sim.n_pes),
-                                     .shape = {1, 1, len / 8, 8},
-                                     .arith = &sum};
+    op->args =
+        (struct wsh_req_args){.dest = pe->heap + call->dest + at,
+                              .src = pe->heap + call->src + at,
+                              .len = len,
+                              .root = (int)drawn(call, round, plain ? -3 : 8 * i + 3, (uint64_t)sim.n_pes),
+                              .shape = {1, 1, len / 8, 8},
+                              .arith = &sum};
     op_fill(op, pe);
     if (op->kind == WSH_REQ_COLLECT)
         op->args.len = part(op, len, pe->number, -1);
@@ -299,11 +309,13 @@ static int await_all(struct op *ops, int n, struct sim_pe *pe, const struct sim_
 static int run(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
 {
     static const int most[] = {1, 2, 8, MOST};
-    int n = most[drawn(call, round, -1, 4)], rc = 0;
+    int n = only_broadcasts(call, round) ? MOST : most[drawn(call, round, -1, 4)], rc = 0;
     struct op ops[MOST];
 
     for (int i = 0; i < n; i++)
         op_make(&ops[i], pe, call, round, i);
+    if ((int)drawn(call, round, -4, (uint64_t)sim.n_pes) == pe->number)
+        sim_compute(LATE_PS);
     for (int i = 0; i < n && !rc; i++)
         rc = op_begin(&ops[i], pe, call, round);
     rc = rc ? rc : await_all(ops, n, pe, call, round);
