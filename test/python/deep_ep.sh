@@ -50,6 +50,7 @@ job "one group" "$python" "$here/deep_ep_job.py" 4 "$all,$here/ep_test.py,$here/
 job "2 processes" "$python" "$here/deep_ep_page.py" "$top_srcdir/docs/guide/deep-ep.md" 2
 run_job 100 "$python" "$here/deep_ep_names_test.py"
 tap_check "a program starts by deep_ep.utils.envs.init_dist" test "$status" = 0
+job "2 processes" "$python" "$here/deep_ep_job.py" 2 "$here/deep_ep_odd_test.py"
 job "groups" "$python" "$here/deep_ep_job.py" 4 "$here/deep_ep_groups_test.py"
 WSH_TEST_HOSTS=2 SHMEM_LIBFABRIC_PROVIDER=tcp job "2 emulated hosts" "$oshrun" -n 4 --nodes-emulated 2 \
     "$python" -u "$here/deep_ep_job.py" launched "$all,$here/ep_test.py" "" "$tap_dir/store"

@@ -127,7 +127,9 @@ def test_wrong_experts(job: Job) -> None:
 
     def both(topk: torch.Tensor, low: str, *words: str) -> None:
         refused(
-            lambda: buffer.low_latency_dispatch(given.x, topk, 40, experts, use_fp8=False), low
+            lambda: buffer.low_latency_dispatch(given.x, topk, 40, experts, use_fp8=False),
+            "deep_ep.Buffer.low_latency_dispatch: topk_idx",
+            low,
         )
         refused(
             lambda: buffer.dispatch(

@@ -112,6 +112,12 @@ class Base(Redundant, Refused):
         """
         call = "EPBuffer.get_buffer_size_hint"
         checks.shape(call, num_max_tokens_per_rank, hidden, num_topk)
+        checks.flags(
+            call,
+            use_fp8_dispatch=use_fp8_dispatch,
+            allow_hybrid_mode=allow_hybrid_mode,
+            allow_multiple_reduction=allow_multiple_reduction,
+        )
         n, (_, near) = _start.size_of(group, call)
         if not num_max_tokens_per_rank or not hidden:
             return 0
@@ -244,6 +250,7 @@ class Base(Redundant, Refused):
         for name in _FLAGS:
             checks.flag(call, name, given[name])
         checks.flag(call, _IDS, ids)
+        checks.units(call, given["num_sms"], given["num_qps"], self.num_allocated_qps)
         experts, most, alignment = self._sizes(call, given)
         checks.rows(call, given["x"], self._hidden, most)
         rows = pair(given["x"])[0]
@@ -313,7 +320,6 @@ class Base(Redundant, Refused):
         previous, on_stream = given["previous_event"], given["allocate_on_comm_stream"]
         checks.event(call, previous, on_stream)
         checks.event(call, second, on_stream, "previous_event_before_epilogue")
-        checks.units(call, given["num_sms"], given["num_qps"], self.num_allocated_qps)
         inner = self._need(call)
         asynchronous = given["async_with_compute_stream"]
         return Launch(inner._stream(x), previous, asynchronous, second, inner.order)
@@ -381,6 +387,7 @@ class Base(Redundant, Refused):
         checks.flag(call, "async_with_compute_stream", given["async_with_compute_stream"])
         checks.flag(call, "allocate_on_comm_stream", given["allocate_on_comm_stream"])
         checks.flag(call, "defer_epilogue", defer)
+        checks.units(call, given["num_sms"], given["num_qps"], self.num_allocated_qps)
         handle = checks.handle(call, given["handle"], self._calls)
         checks.results(call, x, handle)
         checks.combined_weights(call, weights, x, handle, self.allow_multiple_reduction)

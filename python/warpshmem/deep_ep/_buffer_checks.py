@@ -79,11 +79,11 @@ def combine(x: Any, handle: Any, weights: Any, bias: Any) -> Tuple[torch.Tensor,
     checks.tensor("combine", "x", x, handle.topk.device)
     if weights is not None:
         checks.tensor("combine", "topk_weights", weights, x.device)
-        fits = weights.dim() == 2 and weights.shape[0] == x.shape[0]
+        fits = x.dim() and weights.dim() == 2 and weights.shape[0] == x.shape[0]
         fits = fits and weights.shape[1] in (handle.columns, handle.own)
         if not fits or weights.dtype != torch.float32:
             text = "has shape %s of %s; it is [%d, %d] of torch.float32"
-            given = tuple(weights.shape), weights.dtype, x.shape[0], handle.columns
+            given = tuple(weights.shape), weights.dtype, handle.rows, handle.columns
             raise wrong("combine", "topk_weights", text % given)
     if bias is None:
         return ()

@@ -13,7 +13,7 @@ from . import _topk
 from ._expand import pair
 from ._handle import EPHandle
 from ._normal import Normal
-from .errors import wrong
+from .errors import shown, wrong
 from .utils.event import EventHandle, EventOverlap
 
 TOPK_MOST = 16
@@ -41,7 +41,8 @@ def _number(call: str, name: str, value: Any, least: int) -> int:
     except TypeError:
         number = least - 1
     if number < least:
-        raise wrong(call, name, "is %r; give a whole number, at least %d" % (value, least))
+        text = "is %s; give a whole number, at least %d"
+        raise wrong(call, name, text % (shown(value), least))
     return number
 
 
@@ -51,14 +52,22 @@ def flag(call: str, name: str, value: Any) -> None:
         return
     alike = isinstance(value, int) or type(value).__name__ in ("bool_", "bool")
     if not alike or value not in (0, 1):
-        shown = type(value).__name__ if isinstance(value, torch.Tensor) else repr(value)
-        raise wrong(call, name, "is %s; give True or False" % shown)
+        said = type(value).__name__ if isinstance(value, torch.Tensor) else shown(value)
+        raise wrong(call, name, "is %s; give True or False" % said)
+
+
+def flags(call: str, **given: Any) -> None:
+    """Refuse what is neither true nor false, by the names of the arguments."""
+    for name, value in given.items():
+        flag(call, name, value)
 
 
 def tensor(call: str, name: str, value: Any, device: Optional[torch.device] = None) -> None:
     """Refuse what is no tensor, or on another device than x."""
     if not isinstance(value, torch.Tensor):
         raise wrong(call, name, "is %s; give a tensor" % type(value).__name__)
+    if value.layout is not torch.strided:
+        raise wrong(call, name, "is of %s; give one of torch.strided" % value.layout)
     if device is not None and value.device != device:
         raise wrong(call, name, "is on %s, and x on %s; give both on one" % (value.device, device))
 
@@ -190,7 +199,8 @@ def same(call: str, name: str, value: Any, before: Any) -> None:
     except (RuntimeError, ValueError):  # a tensor or an array of several
         alike = False
     if not alike:
-        raise wrong(call, name, "is %r, and the handle's is %r; give that" % (value, before))
+        text = "is %s, and the handle's is %r; give that"
+        raise wrong(call, name, text % (shown(value), before))
 
 
 def biases(call: str, bias: Any, x: torch.Tensor, tokens: int) -> Tuple[torch.Tensor, ...]:
@@ -223,5 +233,3 @@ def combined_weights(call: str, given: Any, x: torch.Tensor, made: EPHandle, sev
         raise wrong(call, "topk_weights", text)
     wanted = (x.shape[0],) if made.do_expand else tuple(made._chosen.shape)
     weights(call, given, x, wanted)
-
-

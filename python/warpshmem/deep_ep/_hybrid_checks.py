@@ -131,8 +131,8 @@ def permuted(
     call: str, rows: Any, pad: Any, wait: bool, use_fp8: Any, given: torch.Tensor
 ) -> int:
     """Return the multiple that experts' rows are padded to."""
-    if pad:
-        whole(call, "pad_multiple", pad, 1, checks.PLACES_MOST)
+    if pad is not None:
+        pad = whole(call, "pad_multiple", pad, 0, checks.PLACES_MOST)
     if rows is not None:
         whole(call, "num_permuted_tokens", rows, 0, checks.PLACES_MOST)
     if not wait:
@@ -166,6 +166,8 @@ def handle(call: str, given: Any, kind: Any, expanded: Optional[bool]) -> Any:
 def again(call: str, given: Any, kind: Any, rows: Any, pad: Any) -> None:
     """Refuse what the handle of a dispatch_with_permute has otherwise."""
     made = handle(call, given, kind, True).inner
+    if pad is not None:
+        pad = whole(call, "pad_multiple", pad, 0, checks.PLACES_MOST)
     for name, value, before in (
         ("num_permuted_tokens", rows, made.num_expanded_tokens),
         ("pad_multiple", pad or None, made.expert_alignment),

@@ -3,18 +3,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import torch
 import warpshmem
 from warpshmem import ep
 
-from . import _topk
-from ._elastic_checks import GROUP, TOPK_MOST, tensor, whole
+from . import _elastic_checks as checks, _topk
+from ._elastic_checks import GROUP, TOPK_MOST, flag, tensor, whole
 from .errors import not_offered, wrong
 
 TOKENS_MOST, EXPERTS_MOST = 2048, 65535  # the library's, in low latency
 FP8_DTYPE = getattr(torch, "float8_e4m3fn", None)
+_SIZES = "num_max_dispatch_tokens_per_rank", "num_experts"
+_FLAGS = (
+    "use_fp8 round_scale use_ue8m0 async_finish return_recv_hook use_logfmt zero_copy"
+).split()
+
+
+def odd(call: str, given: Dict[str, Any]) -> None:
+    """Refuse what is neither true nor false, and what is no whole number, before anything asks
+    which it is. given: the arguments of a call by name."""
+    for name in _FLAGS:
+        flag(call, name, given.get(name))
+    for name in _SIZES:
+        if name in given:
+            whole(call, name, given[name], 1)
 
 
 def dispatch(
@@ -65,6 +79,16 @@ def dispatch(
         raise wrong(
             call, "use_ue8m0", "is True, and hidden is %d; it takes multiples of 512" % x.shape[1]
         )
+
+
+def experts(topk: torch.Tensor, count: int, error: Exception) -> None:
+    """Of a dispatch that the library has refused, which looks at experts anyway where they are on
+    the host: raise it as a wrong argument, where it is one."""
+    call = "low_latency_dispatch"
+    try:
+        checks.choices(call, topk, topk, count)
+    except ValueError:
+        raise wrong(call, "topk_idx", "is wrong: %s" % error) from None
 
 
 def stats(stats: Optional[torch.Tensor], local: int, x: torch.Tensor) -> None:

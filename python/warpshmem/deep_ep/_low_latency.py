@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
-from warpshmem import _ep_arrays, ep
+from warpshmem import WarpshmemError, _ep_arrays, ep
 
 from . import _low_checks, _low_plans, _nvfp4, _signals, _topk
 from .errors import wrong
@@ -260,7 +260,11 @@ class LowLatency:
 
         def call(halves: int, stream: Any) -> None:
             made.halves, made.stream = halves, stream and stream.cuda_stream
-            start(made)
+            try:
+                start(made)
+            except WarpshmemError as error:
+                _low_checks.experts(topk_idx, experts, error)
+                raise
 
         event, receive = self._start(
             entry,
@@ -320,7 +324,11 @@ class LowLatency:
             return None
         number = entry.turn % HANDLES
         halves, given = ep.SEND if hook else ep.BOTH, (x, topk_idx, stats) + whole
-        found = plan.call(halves, number, raw, -1, -1, 0, *given, *plans.makes)
+        try:
+            found = plan.call(halves, number, raw, -1, -1, 0, *given, *plans.makes)
+        except WarpshmemError as error:
+            _low_checks.experts(topk_idx, plans.shape[2], error)
+            raise
         if found is None:
             return None
         entry.turn += 1

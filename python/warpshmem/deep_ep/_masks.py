@@ -7,6 +7,7 @@ from typing import Any, List, Set
 
 import torch
 
+from . import _elastic_checks as checks
 from .errors import wrong
 
 LIMIT_SECS = 100.0  # that a call waits for a rank, as DeepEP's kernels
@@ -39,7 +40,9 @@ class Masks:
         masks itself, and all meet, before the next call."""
         call = "low_latency_update_mask_buffer"
         made = self._instances(call)
-        if not 0 <= rank_to_mask < self.group_size or rank_to_mask == self.rank:
+        checks.flag("Buffer." + call, "mask", mask)
+        checks.whole("Buffer." + call, "rank_to_mask", rank_to_mask, 0)
+        if rank_to_mask >= self.group_size or rank_to_mask == self.rank:
             text = "is %r; give another rank of the group" % (rank_to_mask,)
             raise wrong("Buffer." + call, "rank_to_mask", text)
         (self._masked.add if mask else self._masked.discard)(rank_to_mask)
@@ -50,6 +53,7 @@ class Masks:
         """Write 1 for each masked rank, else 0: [ranks] int32."""
         call = "low_latency_query_mask_buffer"
         made = self._instances(call)
+        checks.tensor("Buffer." + call, "mask_status", mask_status)
         if mask_status.dtype != torch.int32 or tuple(mask_status.shape) != (self.group_size,):
             text = "is %s %s; give int32 [%d]"
             text %= (mask_status.dtype, tuple(mask_status.shape), self.group_size)

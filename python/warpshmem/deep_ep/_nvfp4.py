@@ -9,6 +9,7 @@ from typing import Any, Dict, Tuple
 import torch
 import warpshmem
 
+from ._elastic_checks import flag, tensor
 from .errors import not_offered, wrong
 
 GROUP = 16
@@ -24,10 +25,17 @@ def forms(lead: Tuple[int, ...], hidden: int) -> Tuple[Tuple[Any, ...], Tuple[An
     return (lead + (hidden // 2,), torch.uint8), (lead + (hidden // GROUP,), E4M3)
 
 
+def wanted(given: Any) -> bool:
+    """Return whether rows of NVFP4 are asked for."""
+    flag(CALL, "use_nvfp4", given)
+    return bool(given)
+
+
 def asked(given: Any, use_fp8: bool, x: Any, buffer: Any) -> torch.Tensor:
     """Return the scale of all rows of a dispatch with use_nvfp4, one float32 where x lies."""
     if use_fp8:
         raise wrong(CALL, "use_fp8", "is True, and so is use_nvfp4; choose one")
+    tensor(CALL, "x", x)
     if x.is_cuda:
         _offered(buffer)
     if isinstance(given, torch.Tensor) and given.numel() == 1 and given.dtype == torch.float32:

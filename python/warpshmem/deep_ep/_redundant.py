@@ -10,11 +10,13 @@ import torch
 import warpshmem
 
 from . import _elastic_checks as checks
-from .errors import wrong
+from .errors import shown, wrong
 from .utils.event import EventOverlap, Launch
 
 Tensor = torch.Tensor
 Tensors = Union[Tensor, Sequence[Tensor]]
+EXTENT_MOST = 1 << 48  # of what can be asked for
+_WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 class BufferAllocator:
@@ -28,15 +30,21 @@ class BufferAllocator:
         """
         device = "gpu" if torch.cuda.is_available() else "host"
         if not isinstance(dtype, torch.dtype):
-            raise wrong("BufferAllocator.allocate", "dtype", "is %r; give a type of torch" % (dtype,))
-        sizes = [shape] if hasattr(shape, "__index__") else shape
-        if not isinstance(sizes, (tuple, list)) or not all(hasattr(one, "__index__") for one in sizes):
-            text = "is %r; give whole numbers, one for each dimension"
-            raise wrong("BufferAllocator.allocate", "shape", text % (shape,))
-        like = torch.empty(shape, dtype=dtype, device="meta")
+            text = "is %s; give a type of torch"
+            raise wrong("BufferAllocator.allocate", "dtype", text % shown(dtype))
+        like = torch.empty(_sizes(shape), dtype=dtype, device="meta")
         size = max(like.numel(), 1) * like.element_size()
         made = warpshmem.empty(size, "uint8", like="torch", device=device)
         return made.view(dtype)[: like.numel()].view(like.shape)
+
+
+def _sizes(shape: Any) -> List[int]:
+    """Return the extents of a shape: a whole number, or several."""
+    call, found = "BufferAllocator.allocate", [shape] if hasattr(shape, "__index__") else shape
+    if not isinstance(found, (tuple, list)):
+        text = "is %s; give whole numbers, one for each dimension"
+        raise wrong(call, "shape", text % shown(shape))
+    return [checks.whole(call, "shape", one, 0, EXTENT_MOST) for one in found]
 
 
 class Redundant:
@@ -186,8 +194,13 @@ def _list(given: Any) -> List[Any]:
 def _numbers(buffer: Any, call: str, given: Any, rows: int, local: int) -> Any:
     """Return a mapping as lists, checked."""
     name, place = "redundancy_mapping", "%s.%s" % (buffer._name, call)
-    found, n = torch.as_tensor(given).cpu(), buffer.num_ranks
-    whole = not found.is_floating_point() or not found.numel()
+    n = buffer.num_ranks
+    try:
+        found = torch.as_tensor(given).cpu()
+    except (RuntimeError, TypeError, ValueError):
+        text = "is %s; give whole numbers, one for each redundant expert"
+        raise wrong(place, name, text % shown(given)) from None
+    whole = found.dtype in _WHOLE or not found.numel()
     if tuple(found.shape) not in ((rows,), (n, rows)) or not whole:
         text = "has shape %s of %s; it is [%d], or [%d, %d], of whole numbers"
         raise wrong(place, name, text % (tuple(found.shape), found.dtype, rows, n, rows))

@@ -11,6 +11,7 @@ from typing import Any, Dict, NamedTuple, Optional
 import torch
 import warpshmem
 
+from ._elastic_checks import flag
 from .errors import not_offered, wrong
 
 CALL = "Buffer.low_latency_combine"
@@ -85,6 +86,7 @@ def asked(given: Dict[str, Any], x: torch.Tensor, buffer: Any) -> Optional[Signa
     here * ceil(rows / block_m)], or longer, and threshold. packed_recv_count and num_sms change
     nothing.
     """
+    flag(CALL, "overlap", given.get("overlap"))
     words = given.get("src_signals")
     if words is None and not given.get("overlap"):
         return None

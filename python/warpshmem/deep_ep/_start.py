@@ -13,6 +13,7 @@ from warpshmem.errors import ArgumentError
 
 from . import _domains
 from ._agree import Agreement
+from .errors import shown
 
 RANKS_A_HOST = 8  # of the numbers that layouts and programs take for hosts
 
@@ -51,7 +52,7 @@ def _has(call: str, name: str, given: Any, asked: Tuple[str, ...], what: str) ->
     """Refuse what has not these methods: no group, or torch's number for a process that is in
     none."""
     if not all(callable(getattr(given, one, None)) for one in asked):
-        raise ArgumentError("deep_ep.%s: %s is %r; give %s" % (call, name, given, what))
+        raise ArgumentError("deep_ep.%s: %s is %s; give %s" % (call, name, shown(given), what))
 
 
 def start(group: Any, comm: Any, call: str = "Buffer") -> Started:

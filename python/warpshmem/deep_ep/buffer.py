@@ -9,7 +9,7 @@ import torch
 from warpshmem import ep
 
 from . import _buffer_checks, _elastic_checks as checks
-from . import _layout, _low_latency, _normal, _nvfp4, _signals, _start, _topk
+from . import _layout, _low_checks, _low_latency, _normal, _nvfp4, _signals, _start, _topk
 from ._agree import Agreement
 from ._local import Local
 from ._masks import Masks
@@ -324,9 +324,15 @@ class Buffer(Local, Masks):
         [local experts, ranks * num_max…, hidden] (with use_fp8: and scales [.., hidden / 128], in
         which rows of a column lie beside each other), counts [local experts], handle, event, hook.
         """
+        if not (
+            use_fp8.__class__ is round_scale.__class__ is use_ue8m0.__class__ is bool
+            and async_finish.__class__ is return_recv_hook.__class__ is bool
+            and num_max_dispatch_tokens_per_rank.__class__ is num_experts.__class__ is int
+        ):
+            _low_checks.odd("low_latency_dispatch", locals())
         dtype = ep.BF16 if not use_fp8 else ep.FP8_UE8M0 if round_scale else ep.FP8
         whole: Tuple[Any, ...] = ()
-        if others and others.pop("use_nvfp4", None):
+        if others and _nvfp4.wanted(others.pop("use_nvfp4", None)):
             whole = (_nvfp4.asked(others.pop("x_global_scale", None), use_fp8, x, self),)
             dtype = ep.NVFP4
         key = num_max_dispatch_tokens_per_rank, num_experts, dtype, use_fp8 and use_ue8m0
@@ -384,6 +390,11 @@ class Buffer(Local, Masks):
         ranks give it or none does. others: of single-batch overlap, on one host (_signals.py): rows are read when their
         signals have come. Returns the sums [T, hidden], event, hook.
         """
+        if not (
+            use_logfmt.__class__ is zero_copy.__class__ is bool
+            and async_finish.__class__ is return_recv_hook.__class__ is bool
+        ):
+            _low_checks.odd("low_latency_combine", locals())
         if not (
             use_logfmt
             or (async_finish and return_recv_hook)

@@ -9,6 +9,7 @@ from typing import Any, Optional, Tuple
 import torch
 
 from ._base import Base
+from ._elastic_checks import whole
 from ._handle import EPHandle
 from .errors import not_offered
 from .utils.event import EventOverlap
@@ -177,7 +178,7 @@ class ElasticBuffer(Base):
         num_gpu_timeout_secs: int = 100,
         explicitly_destroy: bool = False,
     ) -> None:
-        if num_cpu_bytes:
+        if whole("ElasticBuffer", "num_cpu_bytes", num_cpu_bytes, 0):
             raise not_offered(
                 "ElasticBuffer",
                 "num_cpu_bytes",

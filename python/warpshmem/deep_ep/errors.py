@@ -7,6 +7,8 @@ from typing import Any, Callable, Dict
 
 from warpshmem.errors import ArgumentError
 
+SHOWN = 80  # characters of a value in a line
+
 
 class NotOffered(NotImplementedError):
     """A feature of DeepEP that this package lacks. The text names the argument and what to do."""
@@ -27,6 +29,15 @@ def wrong(call: str, argument: str, text: str) -> ArgumentError:
     if "\n" in text:  # the value is an array
         text = " ".join(text.split())
     return ArgumentError("deep_ep.%s: %s %s" % (place, argument, text))
+
+
+def shown(value: Any) -> str:
+    """Return a value that may be anything as a part of a line; of arrays no elements, which may be
+    a GPU's."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return "%s %s of %s" % (type(value).__name__, list(value.shape), value.dtype)
+    text = " ".join(repr(value).split())
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
 def refuse_others(call: str, cures: Dict[str, str], given: Dict[str, Any]) -> None:

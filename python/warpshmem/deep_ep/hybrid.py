@@ -9,6 +9,7 @@ from typing import Any, Dict, Optional, Tuple
 import torch
 
 from . import _expand, _hybrid_checks as checks, _routes
+from ._elastic_checks import flags
 from ._handle import EPHandle
 from .elastic import EPBuffer
 from .errors import wrong
@@ -217,6 +218,7 @@ class HybridEPBuffer:
         handle.
         """
         call = "HybridEPBuffer.dispatch_with_permute"
+        flags(call, non_blocking=non_blocking, use_host_meta=use_host_meta)
         wait = not (non_blocking or use_host_meta is False)
         pad = checks.permuted(call, num_permuted_tokens, pad_multiple, wait, use_fp8, hidden)
         if handle is not None:
