@@ -298,11 +298,11 @@ static int check_version(const char *routine, uint32_t version, const int64_t *u
     return 0;
 }
 
-/* Of both kinds of calls: near PEs alone are waited for one by one. */
+/* Of both kinds of calls. */
 static int check_waits(const char *routine, const struct shmemx_ep *ep, const int64_t *waits)
 {
-    REFUSE_IF(waits && (!ep->shape.pushes || ep->shape.far),
-              "waits is given, which calls between hosts and of high throughput do not have; give NULL");
+    REFUSE_IF(waits && !ep->shape.pushes,
+              "waits is given, which calls of high throughput do not have; give NULL");
     return check_memory(routine, ep, "waits", waits);
 }
 

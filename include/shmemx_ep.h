@@ -234,7 +234,7 @@ typedef struct {
     int64_t scales_row_step WSH_EP_FORMER("by_expert.scales_row_step");
     int64_t scales_column_step WSH_EP_FORMER("by_expert.scales_column_step");
     int scales_packed WSH_EP_FORMER("by_expert.scales_packed");
-    int64_t *waits; /* [n], of one host: ns waited until each source was in the call are added. Or NULL */
+    int64_t *waits; /* [n], low latency: ns waited until each source was in the call are added. Or NULL */
     /*
      * High throughput, both halves. rows_most: rows that by_source has room for (0: pe_capacity). Where more come, the
      * call was a sending half: shmemx_ep_counts, before the next call, says how many, and the receiving half is called
@@ -286,7 +286,7 @@ typedef struct {
     float *out_weights;     /* out: [T][K]. Or NULL */
     void *stream;
     const float *weights; /* low latency: [T][columns]; NULL: those of the dispatch */
-    int64_t *waits;       /* as in a dispatch */
+    int64_t *waits;       /* as in a dispatch; of other hosts for PEs that weights and sums come from */
     /*
      * Low latency on one host, on a GPU without masks: words that say which rows of y are there. A row is read when its
      * word, which other threads or kernels write after the rows, is signal_value or more; rows go as their words come.

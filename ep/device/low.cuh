@@ -59,6 +59,8 @@ EP_STEP int ep_low_far(const struct ep_run *run)
 #define ep_low_send_signalled(run, call, args, form) ((void)0)
 #endif
 
+#define EP_LOW_EACH_WAITS 0 /* for far peers one warp does */
+
 /* Warps send rows to far and near peers at once. */
 #define ep_low_sides(run) 0
 

@@ -90,6 +90,7 @@ EP_STEP uint64_t *ep_low_seen(const struct ep_run *run, int counter)
 struct ep_watch {
     int phase, first, offset, step; /* its family's first one; this row's, and how many are of a far peer */
     uint64_t value;
+    int64_t *waits; /* of the caller, or NULL */
 };
 
 /* For the report of a hang: all that are waited for. */
@@ -135,6 +136,7 @@ EP_STEP bool ep_low_has_come(const struct ep_run *run, const struct ep_watch *wa
 EP_LOOP void ep_low_watch_all(const struct ep_run *run, struct ep_watch watch)
 {
     bool late = false;
+    int64_t began = watch.waits ? ep_nanoseconds() : 0;
 
     for (int from = 0; from < run->shape.far; from += EP_LANES) {
         int i = from + (int)ep_lane();
@@ -146,7 +148,11 @@ EP_LOOP void ep_low_watch_all(const struct ep_run *run, struct ep_watch watch)
                 late = true;
                 ep_low_watched(run, &watch);
             }
-            there = there || ep_low_has_come(run, &watch, i, late, &wait, polls);
+            if (!there) {
+                there = ep_low_has_come(run, &watch, i, late, &wait, polls);
+                if (there && watch.waits)
+                    watch.waits[wait.near] += ep_nanoseconds() - began;
+            }
         }
     }
     if (late && ep_lane() == 0)
@@ -154,9 +160,10 @@ EP_LOOP void ep_low_watch_all(const struct ep_run *run, struct ep_watch watch)
 }
 
 /* All workers call it; one watches. */
-EP_STEP void ep_low_watch(const struct ep_run *run, int phase, int first, int offset, int step, uint64_t value)
+EP_STEP void ep_low_watch(const struct ep_run *run, int phase, int first, int offset, int step, uint64_t value,
+                          int64_t *waits)
 {
-    const struct ep_watch watch = {phase, first, offset, step, value};
+    const struct ep_watch watch = {phase, first, offset, step, value, waits};
 
     if (ep_low_watches(run))
         ep_low_watch_all(run, watch);

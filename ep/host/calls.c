@@ -92,7 +92,7 @@ void ep_host_low_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
     if (ep->masks && halves & SHMEMX_EP_SEND)
         ep_masks_look(ep);
     phase_call(ep, halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined);
-    if (halves & SHMEMX_EP_SEND && (call->signals || (call->waits && call->weights))) {
+    if (halves & SHMEMX_EP_SEND && !ep->shape.far && (call->signals || (call->waits && call->weights))) {
         ep_host_send_watched(&run, call);
         halves &= ~SHMEMX_EP_SEND;
     }

@@ -79,7 +79,8 @@ enum { EP_LANES = 1 };
 #define ep_group_of(run) 0
 #define ep_watching_group(run) 0
 #define ep_low_watches(run) 1
-#define ep_low_watch(run, phase, first, offset, step, value) ((void)0)
+#define ep_low_watch(run, phase, first, offset, step, value, waits) ((void)0)
+#define EP_LOW_EACH_WAITS 1
 #define ep_acquire(run) ((void)0)
 #define ep_meet(run) ((void)0)
 #define ep_lowest(bits) __builtin_ctzll(bits)

@@ -75,23 +75,24 @@ EP_STEP void ep_low_hand_weights(const struct ep_run *run, const struct ep_low_c
     }
 }
 
-EP_STEP void ep_low_await_weights(const struct ep_run *run, int far)
+EP_STEP void ep_low_await_weights(const struct ep_run *run, int far, int64_t *waits)
 {
-    ep_await_one(run, EP_PHASE_WEIGHTS, run->shape.c_weights, far, run->state->weighed + 1);
+    ep_low_await_far(run, EP_PHASE_WEIGHTS, run->shape.c_weights, far, run->state->weighed + 1,
+                     ep_low_waited(waits, ep_far_pe(&run->shape, far)));
     ep_acquire(run);
 }
 
 /* Near PEs need them where they reduce: not where rows are pushed one by one to who answers. */
-EP_LOOP void ep_low_pass_weights(const struct ep_run *run, const struct ep_low_call *call)
+EP_LOOP void ep_low_pass_weights(const struct ep_run *run, const struct ep_low_call *call, int64_t *waits)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_low_share share = ep_low_share(ep_worker(run), ep_workers(run), shape->far);
 
-    ep_low_watch(run, EP_PHASE_WEIGHTS, shape->c_weights, 0, 1, run->state->weighed + 1);
+    ep_low_watch(run, EP_PHASE_WEIGHTS, shape->c_weights, 0, 1, run->state->weighed + 1, waits);
     for (int turn = share.first; turn < shape->far; turn += share.step) {
         int far = ep_far_turn(shape, turn);
 
-        ep_low_await_weights(run, far);
+        ep_low_await_weights(run, far, waits);
         if ((!shape->exact || !shape->one_copy) && !ep_masked(run, ep_far_pe(shape, far)))
             ep_low_hand_weights(run, call, far, ep_low_member(&share), ep_low_members(&share, turn));
     }
@@ -175,7 +176,7 @@ EP_STEP void ep_low_add_record(const struct ep_run *run, struct ep_low_answered 
     record->meta = ep_low_far_meta(run, record->call->handle, record->far, record->record);
     ep_low_record_rows(run, record);
     if (run->shape.exact && record->weighed)
-        ep_low_await_weights(run, record->far);
+        ep_low_await_weights(run, record->far, NULL);
     ep_flags_await(run, EP_PHASE_RESULTS, record->n, ep_low_record_flag, record, record->call->number);
     ep_low_add(run, to, first, columns, record->n, ep_low_record_term, record);
 }
@@ -279,15 +280,16 @@ EP_LOOP void ep_low_send_far(const struct ep_run *run, const struct ep_low_call 
 }
 
 /* All far peers' answers. */
-EP_STEP void ep_low_await_answers(const struct ep_run *run, const struct ep_low_call *call)
+EP_STEP void ep_low_await_answers(const struct ep_run *run, const struct ep_low_call *call, int64_t *waits)
 {
     const struct ep_shape *shape = &run->shape;
     uint64_t number = run->state->back[call->parity] + 1;
 
-    ep_low_watch(run, EP_PHASE_RESULT, shape->c_result, call->parity, shape->slots, number);
+    ep_low_watch(run, EP_PHASE_RESULT, shape->c_result, call->parity, shape->slots, number, waits);
     EP_BY_LANES(run, far, shape->far)
     {
-        ep_await_one(run, EP_PHASE_RESULT, shape->c_result, far * shape->slots + call->parity, number);
+        ep_low_await_far(run, EP_PHASE_RESULT, shape->c_result, far * shape->slots + call->parity, number,
+                         ep_low_waited(waits, ep_far_pe(shape, far)));
     }
     ep_acquire(run);
 }
@@ -304,6 +306,8 @@ EP_STEP void ep_low_combine_send(const struct ep_run *run, const struct ep_low_c
         ep_low_put_weights(run, call, args);
     if (form == EP_LOW_WEIGHED || form == EP_LOW_EITHER)
         ep_low_give_weights(run, call, args);
+    if (ep_low_far(run) && form == EP_LOW_WEIGHED && args->waits)
+        ep_low_await_begun(run, call, args->waits); /* whoever is there gives its weights next */
     ep_low_recall(run, call);
     EP_CLOCK(run, 9);
     if (ep_low_far(run) && !args->weights)
@@ -314,10 +318,12 @@ EP_STEP void ep_low_combine_send(const struct ep_run *run, const struct ep_low_c
         ep_low_send_results(run, call, args, form, 0, run->shape.near);
     if (!ep_low_far(run))
         return;
-    if (args->weights) {
-        ep_low_pass_weights(run, call);
+    if (args->weights)
+        ep_low_pass_weights(run, call, args->waits);
+    if (args->waits && run->shape.one_copy)
+        ep_low_await_begun(run, call, args->waits); /* who hands weights on, and whose rows are answered */
+    if (args->weights)
         ep_low_send_far(run, call, args);
-    }
     ep_low_answer(run, call, args);
 }
 

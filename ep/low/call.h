@@ -250,16 +250,37 @@ EP_STEP int ep_low_members(const struct ep_low_share *share, int turn)
     return turn < share->count ? (share->count - 1 - turn) / share->n + 1 : 1;
 }
 
-/* Waits for a word of a near PE; `waits`, unless NULL, has the time added. */
+/* Waits for a word that a near PE stores; *waited, unless NULL, has the time added. */
 EP_STEP uint32_t ep_low_await(const struct ep_run *run, int phase, int near, const uint64_t *word,
-                              uint32_t call, int64_t *waits)
+                              uint32_t call, int64_t *waited)
 {
-    int64_t began = waits ? ep_nanoseconds() : 0;
+    int64_t began = waited ? ep_nanoseconds() : 0;
     uint32_t number = ep_word_await(run, phase, near, word, call);
 
-    if (waits)
-        waits[ep_low_world(run, near)] += ep_nanoseconds() - began;
+    if (waited)
+        *waited += ep_nanoseconds() - began;
     return number;
+}
+
+/* The same of a counter of far peers, as ep_await_one; where one worker watches it has the time (ep_low_watch). */
+EP_STEP void ep_low_await_far(const struct ep_run *run, int phase, int first, int i, uint64_t value,
+                              int64_t *waited)
+{
+    int64_t began;
+
+    if (!EP_LOW_EACH_WAITS || !waited) {
+        ep_await_one(run, phase, first, i, value);
+        return;
+    }
+    began = ep_nanoseconds();
+    ep_await_one(run, phase, first, i, value);
+    *waited += ep_nanoseconds() - began;
+}
+
+/* Where a caller wants the time that a PE is waited for; NULL: nowhere. */
+EP_STEP int64_t *ep_low_waited(int64_t *waits, int pe)
+{
+    return waits ? waits + pe : NULL;
 }
 
 #endif

@@ -72,8 +72,10 @@ EP_STEP void ep_low_take_word(const struct ep_run *run, const struct ep_low_call
     const struct ep_shape *shape = &run->shape;
     const uint64_t *word = (const uint64_t *)(run->arena + shape->low_words[call->parity]) +
                            (size_t)source * (shape->mine + 1) + at;
-    uint32_t number = ep_low_await(run, EP_PHASE_COUNTS, ep_low_from(run, source), word, call->word,
-                                   at < shape->mine ? NULL : waits);
+    int64_t *waited = ep_low_waited(at < shape->mine ? NULL : waits, ep_low_source_pe(run, source));
+    uint32_t number =
+        ep_low_await(run, EP_PHASE_COUNTS, ep_low_from(run, source), word, call->word,
+                     ep_low_in_window(run, source) ? NULL : waited); /* the image has been waited for */
 
     if (at < shape->mine) {
         numbers->first[source * shape->mine + at] = (int32_t)number;
@@ -439,10 +441,10 @@ EP_STEP void ep_low_receive(const struct ep_run *run, const struct ep_low_call *
     if (ep_low_far(run)) {
         ep_low_expand(run, call, args, 0, near);
         ep_low_watch(run, EP_PHASE_PART, run->shape.c_far, call->parity, run->shape.slots,
-                     run->state->come[call->parity] + 1);
-        ep_low_hand_on(run, call);
+                     run->state->come[call->parity] + 1, args->waits);
+        ep_low_hand_on(run, call, args->waits);
         ep_sync_group(run); /* the numbers of near sources are read no more */
-        ep_low_count(run, call, all, NULL);
+        ep_low_count(run, call, all, args->waits);
     }
     if (ep_is_first_group(run))
         ep_low_count_out(run, call, args);

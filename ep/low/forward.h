@@ -322,12 +322,12 @@ EP_STEP void ep_low_hand_none(const struct ep_run *run, const struct ep_low_call
 
 /* All workers of a group, of `members` that have the image: number `member` of them. */
 EP_STEP void ep_low_hand_image(const struct ep_run *run, const struct ep_low_call *call, int far, int member,
-                               int members)
+                               int members, int64_t *waits)
 {
     struct ep_low_image image;
 
-    ep_await_one(run, EP_PHASE_PART, run->shape.c_far, far * run->shape.slots + call->parity,
-                 run->state->come[call->parity] + 1);
+    ep_low_await_far(run, EP_PHASE_PART, run->shape.c_far, far * run->shape.slots + call->parity,
+                     run->state->come[call->parity] + 1, ep_low_waited(waits, ep_far_pe(&run->shape, far)));
     ep_acquire(run);
     if (ep_masked(run, ep_far_pe(&run->shape, far))) {
         ep_low_hand_none(run, call, far);
@@ -347,7 +347,7 @@ EP_STEP void ep_low_hand_image(const struct ep_run *run, const struct ep_low_cal
  * From the next host's image on. The group with the worker that watches has nothing to do with it where there are
  * others: it would wait for all images before it handed on one.
  */
-EP_LOOP void ep_low_hand_on(const struct ep_run *run, const struct ep_low_call *call)
+EP_LOOP void ep_low_hand_on(const struct ep_run *run, const struct ep_low_call *call, int64_t *waits)
 {
     int groups = ep_groups(run), group = ep_group_of(run), watches = ep_watching_group(run);
     struct ep_low_share share;
@@ -357,7 +357,7 @@ EP_LOOP void ep_low_hand_on(const struct ep_run *run, const struct ep_low_call *
     share = ep_low_share(group - (groups > 1 && group > watches), groups - (groups > 1), run->shape.far);
     for (int turn = share.first; turn < run->shape.far; turn += share.step)
         ep_low_hand_image(run, call, ep_far_turn(&run->shape, turn), ep_low_member(&share),
-                          ep_low_members(&share, turn));
+                          ep_low_members(&share, turn), waits);
 }
 
 #endif

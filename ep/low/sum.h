@@ -210,23 +210,6 @@ EP_STEP void ep_low_sum_tokens(const struct ep_run *run, const struct ep_low_cal
     }
 }
 
-/*
- * A PE that nothing comes to waits for the words of all as well: else it would write to slots that others still read.
- * By one worker, which has nothing else to do with few tokens.
- */
-EP_STEP void ep_low_await_begun(const struct ep_run *run, const struct ep_low_call *call, int64_t *waits)
-{
-    const struct ep_shape *shape = &run->shape;
-    const uint64_t *words = (const uint64_t *)(run->arena + shape->low_begun[call->parity]);
-
-    if (ep_worker(run) != ep_workers(run) / 2)
-        return;
-    EP_BY_LANES(run, near, shape->near)
-    {
-        ep_low_await(run, EP_PHASE_BEGUN, near, words + near, call->word, waits);
-    }
-}
-
 EP_STEP void ep_low_combine_receive(const struct ep_run *run, const struct ep_low_call *call,
                                     const shmemx_ep_combine_t *args)
 {
@@ -235,7 +218,7 @@ EP_STEP void ep_low_combine_receive(const struct ep_run *run, const struct ep_lo
     ep_low_sum_tokens(run, call, args, 0);
     if (!ep_low_far(run))
         return;
-    ep_low_await_answers(run, call);
+    ep_low_await_answers(run, call, args->waits);
     ep_low_sum_tokens(run, call, args, 1);
 }
 

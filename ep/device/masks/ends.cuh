@@ -12,7 +12,7 @@ EP_STEP bool ep_low_gives_up(const struct ep_run *run, const shmemx_ep_combine_t
 {
     if (!args->weights)
         return false;
-    ep_low_await_weights(run, far);
+    ep_low_await_weights(run, far, NULL);
     return ep_masked(run, ep_far_pe(&run->shape, far));
 }
 

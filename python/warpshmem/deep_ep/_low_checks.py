@@ -6,12 +6,11 @@ from __future__ import annotations
 from typing import Any, Dict, Optional, Tuple
 
 import torch
-import warpshmem
 from warpshmem import ep
 
 from . import _elastic_checks as checks, _topk
 from ._elastic_checks import GROUP, TOPK_MOST, flag, tensor, whole
-from .errors import not_offered, wrong
+from .errors import wrong
 
 TOKENS_MOST, EXPERTS_MOST = 2048, 65535  # the library's, in low latency
 FP8_DTYPE = getattr(torch, "float8_e4m3fn", None)
@@ -107,7 +106,7 @@ def stats(stats: Optional[torch.Tensor], local: int, x: torch.Tensor) -> None:
 
 
 def waits(kind: str, given: Optional[torch.Tensor], x: torch.Tensor, ranks: int) -> None:
-    """Refuse what times cannot be added to, and between hosts all."""
+    """Refuse what times cannot be added to."""
     if given is None:
         return
     call, name = "low_latency_" + kind, kind + "_wait_recv_cost_stats"
@@ -117,9 +116,6 @@ def waits(kind: str, given: Optional[torch.Tensor], x: torch.Tensor, ranks: int)
         raise wrong(call, name, text % (tuple(given.shape), given.dtype, ranks))
     if given.device != x.device or not given.is_contiguous():
         raise wrong(call, name, "is not contiguous, or on another device than x; give such a one")
-    if warpshmem.TEAM_SHARED.n_pes < ranks:
-        cure = "leave it None between hosts; SHMEM_HANG_SECONDS names ranks that are waited for"
-        raise not_offered("Buffer." + call, name, "a tensor", cure)
 
 
 def combine(

@@ -318,7 +318,7 @@ class Buffer(Local, Masks):
         none. With return_recv_hook rows are there when the returned hook has been called; the
         network works meanwhile. round_scale: scales are powers of two; use_ue8m0: as bytes of
         exponents, four in an int32. dispatch_wait_recv_cost_stats: [ranks] int64, or longer, to
-        which the ns are added that this rank waited for each other one; on one host. others: use_nvfp4
+        which the ns are added that this rank waited for each other one. others: use_nvfp4
         with x_global_scale, a positive number or a float32 tensor of one, on a GPU on one host: rows
         are codes [.., hidden / 2] uint8 and scales [.., hidden / 16] e4m3. Returns rows
         [local experts, ranks * num_max…, hidden] (with use_fp8: and scales [.., hidden / 128], in
@@ -386,8 +386,9 @@ class Buffer(Local, Masks):
 
         x: bfloat16, shaped as the rows of the dispatch; with zero_copy what
         get_next_low_latency_combine_buffer returned was written instead. topk_idx: the dispatch's.
-        topk_weights: [T, K] float32. combine_wait_recv_cost_stats: as in the dispatch; on a GPU all
-        ranks give it or none does. others: of single-batch overlap, on one host (_signals.py): rows are read when their
+        topk_weights: [T, K] float32. combine_wait_recv_cost_stats: as in the dispatch, of other
+        hosts for the ranks that weights and sums come from; on a GPU all ranks give it or none
+        does. others: of single-batch overlap, on one host (_signals.py): rows are read when their
         signals have come. Returns the sums [T, hidden], event, hook.
         """
         if not (
