@@ -50,6 +50,7 @@ for n in "$@"; do
     [ "$n" != 4 ] || SHMEM_GPU_PES=$n job "groups with $n PEs" "$python" -u "$here/deep_ep_job.py" "$n" "$here/deep_ep_groups_test.py"
     [ "$n" -gt 4 ] || job "moe.py with $n PEs" "$python" -u "$top_srcdir/examples/python/moe.py" --gpu --pes "$n"
 done
+[ "${1:-}" != 2 ] || job "odd values with 2 PEs" "$python" -u "$here/deep_ep_job.py" 2 "$here/deep_ep_odd_test.py"
 job "what calls take of the host" "$python" -u "$top_srcdir/perftest/python/overhead.py" --deep-ep --calls 3000
 case " $* " in *" 2 "*) WARPSHMEM_PYTHON_CALLS=ctypes job "tests with 2 PEs, by ctypes" "$python" -u "$here/deep_ep_job.py" 2 "$all" ;; esac
 failed=$(grep -cE '^not ok |exit status [1-9]' "$out")
