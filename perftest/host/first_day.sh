@@ -125,7 +125,7 @@ assert "EMULATED device" in page and "put_signal" in plots["put"]
 tap_check "one JSON and one page: put, alltoall, Jacobi and experts have plots, each says that it is emulated" test "$status" = 0
 [ "$status" = 0 ] || tap_comment "$err"
 run_job 20 "$top_srcdir/perftest/plot" --text "$report.json"
-tap_check "plot draws that JSON" sh -c "[ $status = 0 ] && grep -q '^# jacobi_host iteration ' '$out'"
+tap_check "plot draws that JSON" sh -c "[ $status = 0 ] && grep -qE '^# (warpshmem )?jacobi_host iteration ' '$out'"
 
 # A provider that lists nothing is a surprise.
 rm -f "$report"*
