@@ -36,7 +36,7 @@ run_lanes random_calls 4 2
 WSH_TEST_ROUNDS=4 run_lanes run_ahead 3 1
 WSH_TEST_ROUNDS=2 run_lanes run_ahead 4 2
 WSH_TEST_ROUNDS=4 run_lanes agreed 4 2
-run_lanes late_hosts 4 2
+WSH_TEST_LANES=1 run_lanes late_hosts 4 2
 WSH_TEST_LANES=1 WSH_TEST_ROUNDS=3 run_lanes signals 3 1
 WSH_TEST_LANES=1 run_lanes late_weights 2 1
 WSH_TEST_ROUNDS=4 run_lanes expanded 1 1
