@@ -193,7 +193,9 @@ class Base(Redundant, Refused):
     ) -> None:
         """Wait until all ranks have come: on the stream of calls or the current one; with_cpu_sync,
         and without a GPU, on the host. Collective over the group."""
-        inner = self._need("barrier")
+        inner, call = self._need("barrier"), "%s.barrier" % self._name
+        flags = dict(use_comm_stream=use_comm_stream, with_cpu_sync=with_cpu_sync)
+        checks.flags(call, sequential=sequential, **flags)
         team = inner.team if inner.team is not None else warpshmem.TEAM_WORLD
         if inner.comm_stream is None:
             team.barrier()
