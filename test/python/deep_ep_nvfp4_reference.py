@@ -47,7 +47,7 @@ def pack(x: Tensor, whole: float) -> Tensor:
     A group's scale is whole * (its largest magnitude) / 6 as e4m3; a code that of
     value * (whole / scale), or 0 where the scale is 0.
     """
-    groups = x.float().view(x.shape[0], -1, GROUP)
+    groups = x.float().view(x.shape[0], x.shape[1] // GROUP, GROUP)
     scales = scale_codes(groups.abs().amax(2) * whole / LARGEST)
     exact = scales_from(scales)
     factor = torch.full_like(exact, whole) / exact
@@ -68,5 +68,6 @@ def unpack(codes: Tensor, scales: Tensor, whole: float) -> Tensor:
     values = codes.new_tensor([0, 1, 2, 3, 4, 6, 8, 12], dtype=torch.float32) / 2
     each = torch.stack([codes & 15, codes >> 4], -1).flatten(-2)
     found = values[(each & 7).long()]
-    found = torch.where(each >= 8, -found, found).view(each.shape[:-1] + (-1, GROUP))
+    groups = each.shape[:-1] + (each.shape[-1] // GROUP, GROUP)
+    found = torch.where(each >= 8, -found, found).view(groups)
     return (found * scales_from(scales.view(torch.uint8))[..., None] / whole).flatten(-2)

@@ -49,6 +49,12 @@ def own(job: Job, rank: int, count: int, dtype: Any = torch.float32) -> torch.Te
     return found.to(job.device, dtype)
 
 
+def few(job: Job, rank: int, op: str) -> torch.Tensor:
+    """Six values, of which any type holds what 8 ranks make exactly: bfloat16 has 8 bits."""
+    made = own(job, rank, 6)
+    return made.remainder(2) + 1 if op == "prod" else made.div(4, rounding_mode="floor")
+
+
 def shift(box: torch.Tensor, back: torch.Tensor, x: torch.Tensor, right: int) -> torch.Tensor:
     """What several operators do in one graph."""
     ops.put(box, x * 2, right)
@@ -85,9 +91,9 @@ def test_torch_values(job: Job) -> None:
     shifted(job, shift, 4 * job.n)
     for dtype in (torch.int32, torch.float64, torch.bfloat16, torch.float16):
         for op, combine in (("sum", torch.sum), ("max", torch.amax), ("prod", torch.prod)):
-            parts = torch.stack([own(job, rank, 6, dtype) for rank in range(job.n)]).double()
-            found = ops.all_reduce(own(job, job.rank, 6, dtype).view(2, 3), op)
-            same(found, combine(parts, 0).to(dtype).view(2, 3))
+            each = [few(job, rank, op).to(dtype) for rank in range(job.n)]
+            found = ops.all_reduce(each[job.rank].view(2, 3), op)
+            same(found, combine(torch.stack(each).double(), 0).to(dtype).view(2, 3))
     many = (ops.SCRATCH // 8 + 5) // job.n * job.n * 2
     x = arange(many, dtype=torch.float64)
     same(ops.all_reduce(x.view(2, -1), "sum"), (x * job.n).view(2, -1))
