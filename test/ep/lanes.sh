@@ -31,6 +31,11 @@ began=$(date +%s)
 for job in $(sed -n 's/.*pes=\([1-4]\) hosts=\([0-9]*\).*path=\(local\|mixed\) .*/\1:\2/p' "$table" | sort -u); do
     run_lanes case "${job%:*}" "${job#*:}" "$table"
 done
+# More tokens than a block numbers at a time.
+run_job 100 "$oshrun" -n 2 env "LD_PRELOAD=$lanes" "$top_builddir/perftest/ep/ep_host" --check --tokens 600 --hidden 128 --experts 16 \
+    -n 1 -w 0 -m 'prefill.fp8.*.dispatch'
+tap_comment "$out"
+tap_check "600 tokens, 2 PEs" test "$status" = 0
 run_lanes random_calls 4 1
 run_lanes random_calls 4 2
 WSH_TEST_ROUNDS=4 run_lanes run_ahead 3 1

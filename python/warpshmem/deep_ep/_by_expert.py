@@ -11,11 +11,12 @@ from typing import Any, Optional, Tuple
 import torch
 from warpshmem import _ep_arrays, _lib
 
+from . import _topk
+
 Tensor = torch.Tensor
 ROW = 16  # rows are multiples of so many bytes, at such addresses
 TOPK = 32
 LAYOUT_TOPK, LAYOUT_MOST = 16, 1 << 31  # of layouts; bytes of is_token_in_rank
-WIDE = {torch.int64: 1, torch.int32: 0}  # types of choices
 _routines: Optional[Tuple[Any, ...]] = None
 
 
@@ -55,7 +56,7 @@ def layout(
     """Return tokens by rank, by host (0 hosts: None), by expert, and whether each goes to each
     rank."""
     tokens, topk = chosen.shape
-    wide = WIDE.get(chosen.dtype)
+    wide = _topk.WIDE.get(chosen.dtype)
     if not chosen.is_cuda or wide is None or topk > LAYOUT_TOPK or tokens * ranks >= LAYOUT_MOST:
         return None
     chosen, new = chosen.contiguous(), chosen.new_empty
@@ -88,7 +89,7 @@ def places(
 ) -> Optional[Tuple[Tensor, Tensor, Tensor, Optional[Tensor]]]:
     """Return ends, rows, sources and, with ids, the expert of each expanded row, as
     _expand.Places has them."""
-    topk, wide = chosen.shape[1], WIDE.get(chosen.dtype)
+    topk, wide = chosen.shape[1], _topk.WIDE.get(chosen.dtype)
     if not chosen.is_cuda or topk > TOPK or chosen.stride(1) != 1 or wide is None:
         return None
     ends = torch.empty_like(counts)

@@ -10,6 +10,8 @@ from warpshmem import _quick
 
 from .errors import wrong
 
+WIDE = {torch.int64: 1, torch.int32: 0}  # types of choices, and whether they have 64 bits
+
 
 def check_type(call: str, topk: torch.Tensor) -> None:
     """Refuse what are no numbers of experts."""
@@ -35,7 +37,7 @@ def are_right(topk: torch.Tensor, experts: int) -> bool:
     where nothing here can tell."""
     if _quick.module is None or topk.device.type != "cpu" or not topk.is_contiguous():
         return False
-    wide = {torch.int64: 1, torch.int32: 0}.get(topk.dtype)
+    wide = WIDE.get(topk.dtype)
     if wide is None:
         return False
     return bool(_quick.module.choices(topk.data_ptr(), *topk.shape, wide, experts))
