@@ -80,8 +80,8 @@ HEADLINES: Dict[str, Headline] = {
         "rows of the comparison",
         ("ahead", "level", "behind"),
         [
-            of_gpus("point to point, NVSHMEM 3.4.5, 2 H200", "point to point, 125 rows", "2 H200"),
-            of_gpus("collectives, NVSHMEM 3.4.5, 2 H200", "collectives, kernels, streams, graphs and host", "2 H200"),
+            of_gpus("point to point, NVSHMEM 3.4.5, 2 H200", "point to point, 138 rows, two rounds", "2 H200"),
+            of_gpus("collectives, NVSHMEM 3.4.5, 2 H200", "collectives, 586 rows, one round", "2 H200"),
             of_gpus("collectives, NCCL 2.28, 2 H200", "the same", "2 H200"),
             of_gpus("collectives, NVSHMEM 3.4.5, 4 H200 (older version)", "the same, an older version|NVSHMEM", "4 H200"),
             of_gpus("collectives, NCCL 2.28, 4 H200 (older version)", "the same, an older version|NCCL", "4 H200"),
