@@ -107,6 +107,16 @@ static inline void wsh_order_returns(void)
 #endif
 
 /* Tells the core that it spins, without giving it up. */
+/* The line at `addr` will be written: bring it here meanwhile. GCC's own is a load by default on x86. */
+static inline void wsh_cpu_will_write(const void *addr)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)addr));
+#else
+    __builtin_prefetch(addr, 1);
+#endif
+}
+
 static inline void wsh_cpu_relax(void)
 {
 #if defined(__x86_64__)

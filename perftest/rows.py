@@ -144,8 +144,9 @@ def build_rows(path, pes):
     programs = (("put_latency", "-s 8 -m put+quiet", "put+quiet", (8,)), ("get_latency", "-s 8", "get", (8,)),
                 ("amo_latency", "-m fetch_add", "fetch_add", (8,)),
                 ("put_signal_latency", "-s 8 -m put_signal+quiet", "put_signal+quiet", (8,)),
-                ("alltoall_latency", "-s 8,64k", "alltoall", (8, 65536)))
-    return [Row(f"{path} {n} PEs: {op} {size}", Run(program, n, words), op, size)
+                *(("barrier", f"-m {op}", op, (0,)) for op in ("barrier_all", "sync_all")),
+                *((program + "_latency", f"-s 8,64k -m {op}", op, (8, 65536)) for _, program, op in COLLECTIVES))
+    return [Row(f"{path} {n} PEs: {op}" + f" {size}" * bool(size), Run(program, n, words), op, size)
             for n in pes for program, words, op, sizes in programs for size in sizes]
 
 

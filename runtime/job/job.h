@@ -129,6 +129,7 @@ struct wsh_job {
     struct {
         uint64_t steps, calls;
     } gone_teams; /* their collectives; under ctxs_lock */
+    int servers;  /* threads of the library that make progress, from before they start. Relaxed */
 };
 
 /* Only runtime/api and job.c name it. */

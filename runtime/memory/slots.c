@@ -11,15 +11,27 @@ struct wsh_slot {
     max_align_t object[];
 };
 
+static void lock(struct wsh_slots *slots)
+{
+    if (slots->locks)
+        pthread_mutex_lock(&slots->mutex);
+}
+
+static void unlock(struct wsh_slots *slots)
+{
+    if (slots->locks)
+        pthread_mutex_unlock(&slots->mutex);
+}
+
 static struct wsh_slot *slot_pop(struct wsh_slots *slots)
 {
     struct wsh_slot *slot;
 
-    pthread_mutex_lock(&slots->mutex);
+    lock(slots);
     slot = slots->first;
     if (slot)
         slots->first = slot->next;
-    pthread_mutex_unlock(&slots->mutex);
+    unlock(slots);
     return slot;
 }
 
@@ -40,11 +52,11 @@ void wsh_slots_give(struct wsh_slots *slots, void *object)
         return;
     slot = (struct wsh_slot *)((char *)object - offsetof(struct wsh_slot, object));
     slot->next = NULL;
-    pthread_mutex_lock(&slots->mutex);
+    lock(slots);
     if (slots->first)
         slots->last->next = slot;
     else
         slots->first = slot;
     slots->last = slot;
-    pthread_mutex_unlock(&slots->mutex);
+    unlock(slots);
 }

@@ -7,18 +7,24 @@
 #define WSH_SLOTS_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct wsh_slot;
 
 struct wsh_slots {
     size_t size; /* of an object */
+    bool locks;  /* else their user calls by one thread at a time */
     pthread_mutex_t mutex;
     struct wsh_slot *first, *last; /* given back, in that order */
 };
-#define WSH_SLOTS_OF(type)                                  \
-    {                                                       \
-        sizeof(type), PTHREAD_MUTEX_INITIALIZER, NULL, NULL \
+#define WSH_SLOTS_OF(type)                                        \
+    {                                                             \
+        sizeof(type), true, PTHREAD_MUTEX_INITIALIZER, NULL, NULL \
+    }
+#define WSH_SLOTS_UNLOCKED(type)                                   \
+    {                                                              \
+        sizeof(type), false, PTHREAD_MUTEX_INITIALIZER, NULL, NULL \
     }
 
 /* An object of zeros: the one that was given back longest ago, else new memory. NULL: there is none. */

@@ -62,6 +62,7 @@ static int start_thread(struct wsh_progress *progress, int part)
     int err;
 
     *server = (struct server){.progress = progress, .part = part};
+    __atomic_fetch_add(&progress->job->servers, 1, __ATOMIC_RELAXED);
     wsh_signals_block(&before);
     err = pthread_create(&server->thread, NULL, server_run, server);
     wsh_signals_restore(&before);

@@ -17,6 +17,7 @@
 #define MOST 25                   /* requests of a schedule */
 #define LONG_MAX ((size_t)200000) /* with all PEs: beyond what a progress thread begins */
 #define SHORT_MAX ((size_t)200)
+#define NUMBER ((size_t)8)
 
 enum kind {
     SYNC,
@@ -245,9 +246,10 @@ static void one(const struct teams *teams, uint64_t *state, bool blocking)
     struct op *op = &ops[n_ops];
     size_t which = mp_random_below(state, (size_t)teams->n), all = (size_t)mp_npes;
     uint64_t late = mp_random(state), root = mp_random(state);
+    const size_t lens[] = {NUMBER, NUMBER, SHORT_MAX, SHORT_MAX, SHORT_MAX, SHORT_MAX, LONG_MAX / all};
 
     op->kind = (enum kind)mp_random_below(state, KINDS);
-    op->len = mp_random_below(state, mp_random_below(state, 8) ? SHORT_MAX : LONG_MAX / all) / 4 * 4 + 4;
+    op->len = mp_random_below(state, lens[mp_random_below(state, sizeof lens / sizeof *lens)]) / 4 * 4 + 4;
     op->team = teams->team[which].handle;
     op->step = ++step;
     op->dest = take(2 * all * op->len + 16 * all);

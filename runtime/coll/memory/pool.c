@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* Of a page: else the speed of a team would hang on the length of what lies before, by which lines share a set. */
+#define POOL_ALIGN 4096
+
 int wsh_pool_open(struct wsh_pool *pool, struct wsh_heap *heap, size_t len, size_t least)
 {
     size_t share = len / WSH_POOL_UNITS;
@@ -18,7 +21,7 @@ int wsh_pool_open(struct wsh_pool *pool, struct wsh_heap *heap, size_t len, size
     if (pool->n_units > WSH_POOL_UNITS)
         pool->n_units = WSH_POOL_UNITS;
     pool->map = wsh_heap_reserve(heap, WSH_POOL_BYTES, WSH_SYNC_AREA_LINE);
-    pool->base = wsh_heap_reserve(heap, (size_t)pool->n_units * pool->unit + 1, WSH_SYNC_AREA_LINE);
+    pool->base = wsh_heap_reserve(heap, (size_t)pool->n_units * pool->unit + 1, POOL_ALIGN);
     if (!pool->map || !pool->base)
         return -ENOMEM;
     for (int unit = 0; unit < pool->n_units; unit++)

@@ -20,9 +20,10 @@
 #define WSH_SLOT_COUNT 64
 #define WSH_REQ_IN_FLIGHT 8 /* nonblocking collectives of a team that run at a time; more are queued */
 #define WSH_REQ_SLOTS 18    /* request/queue.c says how many it takes */
-#define WSH_REQ_COUNTERS 8  /* at the head of a slot; lines of two flags and data follow */
+#define WSH_REQ_COUNTERS 8  /* of a slot */
 #define WSH_REQ_WORDS_MAX \
-    16 /* members up to which each has a word of its own in place of two of the counters */
+    16                  /* members up to which each has words of its own in place of two of the counters */
+#define WSH_REQ_CELL 16 /* bytes of those two words */
 #define WSH_REQ_LINE_DATA (WSH_SYNC_AREA_LINE - 16)
 #define WSH_LL_ALIGN 16 /* of the data: no number needs more */
 #define WSH_SLOT_DATA (WSH_SYNC_AREA_LINE - WSH_LL_ALIGN)
@@ -52,11 +53,12 @@ struct wsh_sync_area {
     size_t lines;    /* [2][n_lines] the same for lines of an exchange */
     size_t result;   /* [2] LL lines, the same for the result of the leader of a memory domain */
     size_t rounds;   /* [2][n_rounds] LL lines of WSH_ROUND_LEN, written by the leaders of other domains */
-    size_t requests; /* [WSH_REQ_SLOTS] of request_len each: nonblocking collectives, by their number */
+    size_t requests; /* [WSH_REQ_SLOTS] of request_len each: lines of nonblocking collectives, by number */
+    size_t cells;    /* [n_pes] of request_cells each: words of theirs, by number; in large teams counters */
     size_t
         exchange; /* [2] of exchange_len each: of an alltoallv, what each member has for this one: [n_pes] words of
                         lengths, [n_pes] of offsets, [n_pes] eager buffers of exchange_eager bytes */
-    size_t request_len, request_head, exchange_len, exchange_eager;
+    size_t request_len, request_cells, exchange_len, exchange_eager;
     size_t exchange_near; /* bytes of the longest block that takes an eager buffer in the same memory */
     int sync_words, n_shown, n_lines, n_rounds;
     size_t len;

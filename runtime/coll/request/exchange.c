@@ -10,12 +10,14 @@ static int blocks_push(struct wsh_req *req)
     char *dest = (char *)args->dest + (size_t)req->team->my_pe * args->len;
     int n = req->team->n_pes, rc = 0;
 
+    if (!req->k)
+        req->cells = wsh_req_fits_cells(req);
     for (; req->k < n - 1 && !rc; req->k += !rc) {
         int member = wsh_req_behind(req, req->k + 1);
         const struct wsh_req_block block = {dest, (const char *)args->src + (size_t)member * args->len,
                                             args->len};
 
-        rc = wsh_req_count(req, &block, WSH_REQ_DATA, member);
+        rc = wsh_req_send_block(req, &block, member);
     }
     return rc;
 }
@@ -29,7 +31,14 @@ static int blocks_own(struct wsh_req *req)
 
 static int blocks_take(struct wsh_req *req)
 {
-    return wsh_req_arrived(req, WSH_REQ_DATA, (uint64_t)req->team->n_pes - 1);
+    int n = req->team->n_pes, rc = wsh_req_all_arrived(req, WSH_REQ_DATA, (uint64_t)n - 1);
+
+    for (int k = 1; !rc && k < n; k++) {
+        int member = wsh_req_behind(req, k);
+
+        wsh_req_take_block(req, (char *)req->args.dest + (size_t)member * req->args.len, member);
+    }
+    return rc;
 }
 
 const struct wsh_req_steps wsh_req_alltoall = {
@@ -68,7 +77,12 @@ static int strided_tell(struct wsh_req *req)
     return rc;
 }
 
+static int strided_take(struct wsh_req *req)
+{
+    return wsh_req_all_arrived(req, WSH_REQ_DATA, (uint64_t)req->team->n_pes - 1);
+}
+
 const struct wsh_req_steps wsh_req_alltoalls = {
-    (wsh_req_phase *const[]){strided_push, strided_tell, blocks_take, wsh_req_sent_phase, NULL},
+    (wsh_req_phase *const[]){strided_push, strided_tell, strided_take, wsh_req_sent_phase, NULL},
     true,
 };

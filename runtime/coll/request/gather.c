@@ -24,9 +24,16 @@ static int index_below_root(const struct wsh_req *req)
 
 static int broadcast_take(struct wsh_req *req)
 {
-    if (index_below_root(req))
-        return wsh_req_arrived(req, WSH_REQ_DATA, 1);
-    return wsh_req_copy(req, req->args.dest, req->args.src, req->args.len);
+    int index = index_below_root(req), rc;
+
+    req->cells = wsh_req_fits_cells(req);
+    if (!index)
+        return wsh_req_copy(req, req->args.dest, req->args.src, req->args.len);
+    rc = wsh_req_arrived(req, WSH_REQ_DATA, 1);
+    if (!rc)
+        wsh_req_take_block(req, req->args.dest,
+                           ((index - 1) / branches(req) + req->args.root) % req->team->n_pes);
+    return rc;
 }
 
 static int broadcast_pass(struct wsh_req *req)
@@ -40,7 +47,7 @@ static int broadcast_pass(struct wsh_req *req)
 
         if (child >= n)
             break;
-        rc = wsh_req_count(req, &block, WSH_REQ_DATA, (int)((child + args->root) % n));
+        rc = wsh_req_send_block(req, &block, (int)((child + args->root) % n));
     }
     return rc;
 }
@@ -66,9 +73,15 @@ static int fcollect_push(struct wsh_req *req)
     const struct wsh_req_block block = {fcollect_slot(req, req->team->my_pe), req->args.src, req->args.len};
     int n = req->team->n_pes, rc = 0;
 
+    if (!req->k)
+        req->cells = wsh_req_fits_cells(req);
     for (; req->k < n - 1 && !rc; req->k += !rc)
-        rc = wsh_req_count(req, &block, WSH_REQ_DATA, wsh_req_behind(req, req->k + 1));
-    return rc ? rc : wsh_req_arrived(req, WSH_REQ_DATA, (uint64_t)n - 1);
+        rc = wsh_req_send_block(req, &block, wsh_req_behind(req, req->k + 1));
+    if (!rc)
+        rc = wsh_req_all_arrived(req, WSH_REQ_DATA, (uint64_t)n - 1);
+    for (int k = 1; !rc && k < n; k++)
+        wsh_req_take_block(req, fcollect_slot(req, wsh_req_behind(req, k)), wsh_req_behind(req, k));
+    return rc;
 }
 
 /* Blocks first to last, both included, which do not wrap. */
@@ -190,7 +203,7 @@ static int collect_push(struct wsh_req *req)
 
     for (; req->k < n - 1 && !rc; req->k += !rc)
         rc = wsh_req_count(req, &block, WSH_REQ_DATA, wsh_req_behind(req, req->k + 1));
-    return rc ? rc : wsh_req_arrived(req, WSH_REQ_DATA, (uint64_t)n - 1);
+    return rc ? rc : wsh_req_all_arrived(req, WSH_REQ_DATA, (uint64_t)n - 1);
 }
 
 const struct wsh_req_steps wsh_req_collect = {

@@ -29,7 +29,7 @@ static const struct wsh_req_steps *const steps_of[WSH_REQ_KINDS] = {
 };
 
 /* A program may still hold a request that it has freed. */
-static struct wsh_slots slots = WSH_SLOTS_OF(struct wsh_req);
+static struct wsh_slots slots = WSH_SLOTS_UNLOCKED(struct wsh_req);
 
 static bool is_exchange(const struct wsh_req *req)
 {
@@ -202,7 +202,9 @@ static bool team_start(struct wsh_req_team *of)
     *running(req) = req;
     if (is_exchange(req))
         *exchanging(req) = true;
+    req->starts = true;
     req_run(req);
+    req->starts = false;
     return true;
 }
 

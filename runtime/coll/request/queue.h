@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of a team's requests. All under the lock of struct wsh_requests, but take. */
+/* The order of a team's requests. All under the lock of struct wsh_requests. */
 #ifndef WSH_COLL_REQUEST_QUEUE_H
 #define WSH_COLL_REQUEST_QUEUE_H
 

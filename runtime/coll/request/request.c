@@ -16,6 +16,53 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/*
+ * May another thread come in meanwhile? If not there is no need of a lock, whose instructions would wait until each
+ * store before them has reached its PE: the stores of requests in flight would come there one after the other.
+ */
+static bool may_meet(const struct wsh_job *job)
+{
+    return job->thread_level == SHMEM_THREAD_MULTIPLE || job->env.progress == WSH_PROGRESS_THREAD ||
+           __atomic_load_n(&job->servers, __ATOMIC_RELAXED);
+}
+
+static void lock(const struct wsh_job *job)
+{
+    struct wsh_requests *requests = job->requests;
+
+    if (may_meet(job)) {
+        pthread_mutex_lock(&requests->lock);
+        requests->locked = true;
+    }
+    WSH_INVARIANT(!requests->entered);
+    requests->entered = true;
+}
+
+/* False, too, where progress is made by a wait of this thread in here. */
+static bool try_lock(const struct wsh_job *job)
+{
+    struct wsh_requests *requests = job->requests;
+
+    if (may_meet(job)) {
+        if (pthread_mutex_trylock(&requests->lock))
+            return false;
+        requests->locked = true;
+    }
+    if (requests->entered)
+        return false;
+    return requests->entered = true;
+}
+
+static void unlock(const struct wsh_job *job)
+{
+    struct wsh_requests *requests = job->requests;
+    bool locked = requests->locked;
+
+    requests->entered = requests->locked = false;
+    if (locked)
+        pthread_mutex_unlock(&requests->lock);
+}
+
 int wsh_requests_open(struct wsh_job *job)
 {
     job->requests = calloc(1, sizeof *job->requests);
@@ -87,7 +134,7 @@ static int begin(struct wsh_job *job, struct wsh_team *team, struct wsh_req *req
         return rc;
     if (wsh_unlikely(wsh_failures_take(job)))
         wsh_req_team_look(team->coll->requests);
-    __atomic_fetch_add(&team->coll->requests->held, 1, __ATOMIC_RELAXED);
+    team->coll->requests->held++;
     team->coll->requests->routine = req->routine;
     wsh_req_help(req);
     if (!team->coll->requests->helped) /* else the progress thread starts them: to send takes long, too */
@@ -99,23 +146,22 @@ int wsh_req_begin(struct wsh_team *team, const char *routine, enum wsh_req_kind 
                   const struct wsh_req_args *args, struct wsh_req **req)
 {
     struct wsh_job *job = team->job;
-    struct wsh_req *fresh = wsh_req_take(team, routine, kind);
-    int rc = fresh ? 0 : -ENOMEM;
+    struct wsh_req *fresh;
+    int rc = -ENOMEM;
 
-    *req = fresh;
-    if (!rc) {
+    lock(job);
+    fresh = wsh_req_take(team, routine, kind);
+    if (fresh) {
         fresh->args = *args;
-        pthread_mutex_lock(&job->requests->lock);
         rc = begin(job, team, fresh);
         team->calls++;
-        pthread_mutex_unlock(&job->requests->lock);
     }
-    if (!rc)
-        return 0;
-    wsh_error("%s: no memory for a request; wait for those in flight first", routine);
-    if (fresh)
+    if (rc && fresh)
         wsh_req_give(fresh);
-    *req = NULL;
+    unlock(job);
+    *req = rc ? NULL : fresh;
+    if (rc)
+        wsh_error("%s: no memory for a request; wait for those in flight first", routine);
     return rc;
 }
 
@@ -137,12 +183,12 @@ int wsh_req_advance(struct wsh_job *job)
     struct wsh_requests *requests = job->requests;
     bool moved = false;
 
-    if (!requests || pthread_mutex_trylock(&requests->lock))
+    if (!requests || !try_lock(job))
         return 0;
     look_for_failures(job);
     for (struct wsh_req_team *of = requests->teams; of; of = of->next)
         moved |= wsh_req_team_advance(of);
-    pthread_mutex_unlock(&requests->lock);
+    unlock(job);
     return moved;
 }
 
@@ -159,10 +205,13 @@ bool wsh_req_is_live(const struct wsh_req *req)
 
 static int req_free(struct wsh_req *req)
 {
+    const struct wsh_job *job = req->team->job;
     int status = req->status;
 
-    __atomic_fetch_sub(&req->of->held, 1, __ATOMIC_RELAXED);
+    lock(job);
+    req->of->held--;
     wsh_req_give(req);
+    unlock(job);
     return status;
 }
 
@@ -241,11 +290,11 @@ const char *wsh_req_left(struct wsh_job *job, const struct wsh_team *team)
 
     if (!job->requests)
         return NULL;
-    pthread_mutex_lock(&job->requests->lock);
+    lock(job);
     for (const struct wsh_req_team *of = job->requests->teams; of; of = of->next)
-        if (__atomic_load_n(&of->held, __ATOMIC_RELAXED) && (!team || of->team == team))
+        if (of->held && (!team || of->team == team))
             routine = of->routine;
-    pthread_mutex_unlock(&job->requests->lock);
+    unlock(job);
     return routine;
 }
 
@@ -262,10 +311,10 @@ static int try_drained(void *arg)
     if (!__atomic_load_n(&drain->job->in_flight, __ATOMIC_RELAXED))
         return 0;
     wsh_req_advance(drain->job);
-    pthread_mutex_lock(&drain->job->requests->lock);
+    lock(drain->job);
     for (const struct wsh_req_team *of = drain->job->requests->teams; of; of = of->next)
         left |= of->open && !of->failed && (!drain->team || of->team == drain->team);
-    pthread_mutex_unlock(&drain->job->requests->lock);
+    unlock(drain->job);
     return left ? -EAGAIN : 0;
 }
 
@@ -284,10 +333,10 @@ int wsh_req_quiet(struct wsh_job *job)
 
     if (!job->requests)
         return 0;
-    pthread_mutex_lock(&job->requests->lock);
+    lock(job);
     if (job->requests->ready)
         rc = wsh_quiet(&job->requests->ctx);
-    pthread_mutex_unlock(&job->requests->lock);
+    unlock(job);
     return rc;
 }
 
@@ -298,14 +347,14 @@ void wsh_req_forget(struct wsh_team *team)
 
     if (!requests || !of)
         return;
-    pthread_mutex_lock(&requests->lock);
+    lock(team->job);
     for (at = &requests->teams; *at != of; at = &(*at)->next)
         ;
     *at = of->next;
     __atomic_store_n(&team->job->in_flight, team->job->in_flight - of->open, __ATOMIC_RELAXED);
     if (of->helped)
         wsh_progress_help(team->job, -of->helped);
-    pthread_mutex_unlock(&requests->lock);
+    unlock(team->job);
     team->coll->requests = NULL;
     free(of);
 }

@@ -63,6 +63,66 @@ int wsh_req_count(struct wsh_req *req, const struct wsh_req_block *block, int co
     return block_send(req, block, &signal, member);
 }
 
+/* At most a number. */
+static void number_copy(void *dest, const void *src, size_t len)
+{
+    if (len == sizeof(uint64_t))
+        memcpy(dest, src, sizeof(uint64_t));
+    else
+        memcpy(dest, src, len);
+}
+
+/* This member's at another one, as it is mapped here; NULL: it is not, or has none. */
+static uint64_t *cell_at(const struct wsh_req *req, int member)
+{
+    char *area = wsh_req_has_words(req) ? req->team->coll->peer[member] : NULL;
+
+    return area ? (uint64_t *)(area + wsh_req_word(req, 0, req->team->my_pe)) : NULL;
+}
+
+/* Release: the data of the cell. Partner: wsh_req_load. */
+static int cell_set(uint64_t *cell, int counter, uint64_t number)
+{
+    __atomic_store_n(&cell[counter == WSH_REQ_DATA], number, __ATOMIC_RELEASE);
+    return 0;
+}
+
+int wsh_req_come(struct wsh_req *req, int counter, int member)
+{
+    static const struct wsh_req_block nothing = {0};
+    uint64_t *cell = cell_at(req, member);
+
+    return cell ? cell_set(cell, counter, req->number) : wsh_req_count(req, &nothing, counter, member);
+}
+
+bool wsh_req_fits_cells(const struct wsh_req *req)
+{
+    return req->args.len <= sizeof(uint64_t) && wsh_req_has_words(req) &&
+           wsh_coll_is_host(req->team, req->args.dest);
+}
+
+int wsh_req_send_block(struct wsh_req *req, const struct wsh_req_block *block, int member)
+{
+    uint64_t *cell = req->cells ? cell_at(req, member) : NULL;
+    struct wsh_req_block its = *block;
+
+    if (cell && wsh_coll_is_host(req->team, block->src)) {
+        if (!((uintptr_t)cell % WSH_SYNC_AREA_LINE)) /* the next one, where more requests are begun */
+            wsh_cpu_will_write(cell + WSH_SYNC_AREA_LINE / sizeof *cell);
+        number_copy(cell, block->src, block->len);
+        return cell_set(cell, WSH_REQ_DATA, req->number);
+    }
+    if (req->cells)
+        its.dest = req->team->coll->base + wsh_req_word(req, 0, req->team->my_pe);
+    return wsh_req_count(req, &its, WSH_REQ_DATA, member);
+}
+
+void wsh_req_take_block(const struct wsh_req *req, void *dest, int member)
+{
+    if (req->cells)
+        number_copy(dest, req->team->coll->base + wsh_req_word(req, 0, member), req->args.len);
+}
+
 int wsh_req_show(struct wsh_req *req, const struct wsh_req_block *block, int line, int word, int member)
 {
     return wsh_req_set(req, block, wsh_req_flag(req, line, word), req->number, member);

@@ -24,6 +24,17 @@ int wsh_req_show(struct wsh_req *req, const struct wsh_req_block *block, int lin
 int wsh_req_set(struct wsh_req *req, const struct wsh_req_block *block, size_t off, uint64_t value,
                 int member);
 
+/* This member has come: it counts in the other's slot, in no order with what it has sent. */
+int wsh_req_come(struct wsh_req *req, int counter, int member);
+
+/*
+ * A block of `args.len` bytes for a member, which counts there as data, and that of a member, once it has come, to
+ * `dest`. If `req->cells` it comes in the cell with its word: one cache line instead of two.
+ */
+bool wsh_req_fits_cells(const struct wsh_req *req);
+int wsh_req_send_block(struct wsh_req *req, const struct wsh_req_block *block, int member);
+void wsh_req_take_block(const struct wsh_req *req, void *dest, int member);
+
 /* Blocks some way apart: those behind the first *taken, which counts up. */
 int wsh_req_strided(struct wsh_req *req, void *dest, const void *src, const struct wsh_strided *shape,
                     size_t *taken, int member);

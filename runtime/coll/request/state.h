@@ -12,8 +12,9 @@
 #include <pthread.h>
 
 /*
- * Counters of a slot; those of a sync's rounds come first: 8^6 members. In small teams each member has words of its own
- * in place of that of the one round, and of that of data: a store, which nobody waits for, is faster than an atomic. A
+ * Counters of a slot; those of a sync's rounds come first: 8^6 members. In small teams each member has a cell of its
+ * own with words in place of that of the one round, and of that of data: a store, which nobody waits for, is faster
+ * than an atomic. Cells of one member that follow each other share cache lines: what is begun at once comes at once. A
  * member counts once at a counter and another member.
  */
 enum { WSH_REQ_DATA = 7 };
@@ -47,6 +48,8 @@ struct wsh_req {
     /* How far it is. */
     int phase;            /* relaxed: reports read it without the lock */
     bool moved;           /* since it was last looked at */
+    bool starts;          /* its phases run for the first time */
+    bool cells;           /* its blocks come in cells: alike at all members */
     int k, round;         /* in a phase: members done, rounds done */
     long distance;        /* of a sync: how far apart members of this round are */
     size_t at;            /* bytes or blocks done */
@@ -74,7 +77,7 @@ struct wsh_req_team {
     int open;            /* not complete */
     int helped;          /* of these, those with which a progress thread helps */
     int failed;          /* the status of the first that failed: no further one is tried */
-    int held;            /* not freed by the program; relaxed */
+    int held;            /* not freed by the program */
     const char *routine; /* of the one begun last */
     uint64_t
         arrived[WSH_REQ_SLOTS * WSH_REQ_COUNTERS]; /* of all counters, in collectives that are complete */
@@ -82,7 +85,9 @@ struct wsh_req_team {
 
 /* Of a job. */
 struct wsh_requests {
-    pthread_mutex_t lock; /* of all below, and of all that requests do */
+    pthread_mutex_t lock; /* of all below, and of all that requests do: request.c takes it */
+    bool entered;         /* somebody is in here, */
+    bool locked;          /* and holds the lock */
     struct wsh_ctx ctx;   /* numbers are the job's */
     bool ready;           /* ctx is open */
     uint32_t failures;    /* the launcher's count when the teams were looked at last */
@@ -104,18 +109,21 @@ static inline bool wsh_req_has_words(const struct wsh_req *req)
 
 static inline size_t wsh_req_counter(const struct wsh_req *req, int counter)
 {
-    return wsh_req_slot(req) + (unsigned)counter * sizeof(uint64_t);
+    return req->team->coll->area.cells +
+           (req->number % WSH_REQ_SLOTS * WSH_REQ_COUNTERS + (unsigned)counter) * sizeof(uint64_t);
 }
 
 static inline size_t wsh_req_word(const struct wsh_req *req, int counter, int member)
 {
-    return wsh_req_slot(req) +
-           ((counter == WSH_REQ_DATA ? (size_t)req->team->n_pes : 0) + (size_t)member) * sizeof(uint64_t);
+    const struct wsh_sync_area *area = &req->team->coll->area;
+
+    return area->cells + (size_t)member * area->request_cells + req->number % WSH_REQ_SLOTS * WSH_REQ_CELL +
+           (counter == WSH_REQ_DATA) * sizeof(uint64_t);
 }
 
 static inline size_t wsh_req_line(const struct wsh_req *req, int line)
 {
-    return wsh_req_slot(req) + req->team->coll->area.request_head + (size_t)line * WSH_SYNC_AREA_LINE;
+    return wsh_req_slot(req) + (size_t)line * WSH_SYNC_AREA_LINE;
 }
 
 /* Of the two words of a line. */
@@ -156,6 +164,15 @@ static inline int wsh_req_arrived(struct wsh_req *req, int counter, uint64_t n)
         return -EAGAIN;
     *arrived += n;
     return 0;
+}
+
+/*
+ * The same of what ends a request: as it starts nobody looks at lines that its peers are writing at that time, which
+ * would take them away from those.
+ */
+static inline int wsh_req_all_arrived(struct wsh_req *req, int counter, uint64_t n)
+{
+    return req->starts && n ? -EAGAIN : wsh_req_arrived(req, counter, n);
 }
 
 /* The line's word has been set by this collective. */

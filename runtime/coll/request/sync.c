@@ -8,7 +8,6 @@
 
 int wsh_req_sync_phase(struct wsh_req *req)
 {
-    static const struct wsh_req_block nothing = {0};
     long n = req->team->n_pes, fan = n <= LINEAR_MAX ? n : WSH_SYNC_AREA_FAN;
 
     for (req->distance = req->distance ? req->distance : 1; req->distance < n; req->distance *= fan) {
@@ -16,7 +15,7 @@ int wsh_req_sync_phase(struct wsh_req *req)
         int rc = 0;
 
         for (; req->k < most && !rc; req->k += !rc)
-            rc = wsh_req_count(req, &nothing, req->round, wsh_req_behind(req, (req->k + 1) * req->distance));
+            rc = wsh_req_come(req, req->round, wsh_req_behind(req, (req->k + 1) * req->distance));
         if (!rc)
             rc = wsh_req_arrived(req, req->round, (uint64_t)most);
         if (rc)

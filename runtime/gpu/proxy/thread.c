@@ -111,6 +111,7 @@ static int thread_create(struct wsh_proxy_thread *thread)
     char name[16], what[32];
     int err;
 
+    __atomic_fetch_add(&thread->proxy->job->servers, 1, __ATOMIC_RELAXED);
     wsh_signals_block(&before);
     err = pthread_create(&thread->id, NULL, thread_serve, thread);
     wsh_signals_restore(&before);
