@@ -275,8 +275,9 @@ static double loop_timeout(const struct launch *launch)
 {
     double retry = wsh_input_paused(&launch->input) ? 0.5 : -1;
 
-    return time_sooner(time_sooner(wsh_reap_wait(&launch->reap), wsh_absent_wait(&launch->absent)),
-                       time_sooner(wsh_top_wait(&launch->top), retry));
+    return time_sooner(
+        time_sooner(wsh_reap_wait(&launch->reap), wsh_absent_wait(&launch->absent)),
+        time_sooner(time_sooner(wsh_top_wait(&launch->top), retry), wsh_pmix_words_wait(&launch->words)));
 }
 
 static void words_take(struct launch *launch)
@@ -285,6 +286,11 @@ static void words_take(struct launch *launch)
         return;
     wsh_files_say_none(launch->args->n_pes);
     wsh_reap_end(&launch->reap, OSHRUN_FAILED);
+}
+
+static bool has_failed(const struct launch *launch)
+{
+    return launch->reap.ending || launch->reap.code || launch->reap.n_failed;
 }
 
 static void loop_turn(struct launch *launch)
@@ -303,6 +309,7 @@ static void loop_turn(struct launch *launch)
     wsh_input_work(&launch->input, set);
     events_take(launch, signals_take(launch));
     wsh_reap_timeout(&launch->reap);
+    wsh_pmix_words_say(&launch->words, has_failed(launch), false);
     if (!launch->reap.ending)
         wsh_absent_timeout(&launch->absent);
     wsh_top_work(&launch->top);
@@ -342,6 +349,7 @@ static int launch_run(struct launch *launch)
         wsh_reap_end(&launch->reap, rc);
     while (launch->reap.n_running || wsh_reap_unsure(&launch->reap))
         loop_turn(launch);
+    wsh_pmix_words_say(&launch->words, has_failed(launch), true);
     wsh_reap_survived(&launch->reap);
     wsh_top_finish(&launch->top);
     output_finish(launch);

@@ -18,7 +18,7 @@ struct words {
     char said[2048];
 };
 
-static bool words_read(const char *lines)
+static bool words_read(const char *lines, bool failed)
 {
     struct wsh_pollset set = {0};
     struct wsh_pmix_words words;
@@ -33,23 +33,32 @@ static bool words_read(const char *lines)
     wsh_pmix_words_poll(&words, &set);
     wsh_pollset_wait(&set, 0);
     last = wsh_pmix_words_work(&words, &set);
-    wsh_pmix_words_close(&words);
+    wsh_pmix_words_say(&words, failed, false);
+    wsh_pmix_words_say(&words, failed, true);
+    CU_ASSERT(wsh_pmix_words_wait(&words) < 0);
+    close(words.fds[0]);
+    close(words.fds[1]);
     wsh_pollset_free(&set);
     return last;
 }
 
-static struct words words_take(const char *lines)
+static struct words words_take_of(const char *lines, bool failed)
 {
     int to = wsh_say_fd(), saved = dup(to), file = memfd_create("said", MFD_CLOEXEC);
     struct words these = {.lines = lines};
 
     dup2(file, to);
-    these.last = words_read(lines);
+    these.last = words_read(lines, failed);
     dup2(saved, to);
     CU_ASSERT(pread(file, these.said, sizeof these.said - 1, 0) >= 0);
     close(saved);
     close(file);
     return these;
+}
+
+static struct words words_take(const char *lines)
+{
+    return words_take_of(lines, false);
 }
 
 static void last_word(void)
@@ -82,6 +91,26 @@ static void one_line_of_errors(void)
               NULL);
 }
 
+static void of_a_pe_that_has_failed(void)
+{
+    const char *line = "[vm:1] PMIX ERROR: UNREACHABLE in file ptl_base_connection_hdlr.c at line 388\n";
+    struct words gone = words_take_of(line, true), other = words_take_of(line, false);
+
+    CU_ASSERT(!*gone.said && unit_lines(other.said) == 1);
+}
+
+static void said_later(void)
+{
+    struct wsh_pmix_words words = {.fds = {-1, -1}, .held = "line", .until = wsh_now() + 0.05};
+
+    wsh_pmix_words_say(&words, false, false);
+    CU_ASSERT(*words.held && wsh_pmix_words_wait(&words) > 0);
+    usleep(60000);
+    CU_ASSERT(wsh_pmix_words_wait(&words) == 0);
+    wsh_pmix_words_say(&words, true, false); /* not printed by the test */
+    CU_ASSERT(!*words.held);
+}
+
 static void what_was_asked_for(void)
 {
     struct words these = words_take("[vm:1] pmix:server init called\n[vm:1] psec: native\n");
@@ -92,6 +121,8 @@ static void what_was_asked_for(void)
 const struct unit_test unit_tests[] = {
     {"the last word of libpmix 4 to 7 is known, and left out with all behind it", last_word},
     {"of other errors the first one is said", one_line_of_errors},
+    {"none of a PE that has failed", of_a_pe_that_has_failed},
+    {"an error is held back for a while", said_later},
     {"what is no error comes as it is", what_was_asked_for},
     {NULL, NULL},
 };

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define WHERE "PMIX_OUTPUT_STDERR_FD"
+#define HELD 0.5 /* seconds: a PE's connection breaks before its end is known */
 
 void wsh_pmix_words_begin(struct wsh_pmix_words *words)
 {
@@ -56,13 +57,35 @@ static bool line_take(struct wsh_pmix_words *words, const char *line)
         dprintf(wsh_say_fd(), "%s\n", line);
     else if (words->said || words->ended)
         wsh_say_more("libpmix: %s", line);
+    else {
+        snprintf(words->held, sizeof words->held, "%s", line);
+        words->until = wsh_now() + HELD;
+    }
+    words->said = true;
+    return last;
+}
+
+void wsh_pmix_words_say(struct wsh_pmix_words *words, bool failed, bool end)
+{
+    if (!words->held[0] || (!failed && !end && wsh_now() < words->until))
+        return;
+    if (failed)
+        wsh_say_more("libpmix: %s", words->held);
     else
         wsh_say(
             "libpmix: %s; most likely a connection of another program, which it refused, or of a PE with an "
             "older libpmix, which goes on (oshrun -v prints all such lines)",
-            line);
-    words->said = true;
-    return last;
+            words->held);
+    words->held[0] = 0;
+}
+
+double wsh_pmix_words_wait(const struct wsh_pmix_words *words)
+{
+    double left = words->until - wsh_now();
+
+    if (!words->held[0])
+        return -1;
+    return left > 0 ? left : 0;
 }
 
 static bool lines_take(struct wsh_pmix_words *words)
@@ -95,11 +118,4 @@ bool wsh_pmix_words_work(struct wsh_pmix_words *words, const struct wsh_pollset 
         last |= lines_take(words);
     }
     return last;
-}
-
-void wsh_pmix_words_close(struct wsh_pmix_words *words)
-{
-    for (int i = 0; i < 2; i++)
-        if (words->fds[i] >= 0)
-            close(words->fds[i]);
 }
