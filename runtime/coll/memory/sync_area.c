@@ -87,7 +87,7 @@ static void requests_lay_out(struct wsh_sync_area *area, int n_pes, size_t *end)
 {
     size_t members = (size_t)(WSH_REQ_WORDS_MAX > n_pes ? n_pes : WSH_REQ_WORDS_MAX);
 
-    (void)part_add(&area->request_cells, WSH_REQ_SLOTS * WSH_REQ_CELL);
+    (void)part_add(&area->request_cells, WSH_REQ_SLOTS * (WSH_REQ_CELL + sizeof(uint64_t)));
     area->cells = part_add(end, members * area->request_cells);
     area->request_len = (size_t)(1 + wsh_sync_area_rounds(n_pes)) * WSH_SYNC_AREA_LINE;
     area->requests = part_add(end, WSH_REQ_SLOTS * area->request_len);

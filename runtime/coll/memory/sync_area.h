@@ -23,7 +23,7 @@
 #define WSH_REQ_COUNTERS 8  /* of a slot */
 #define WSH_REQ_WORDS_MAX \
     16                  /* members up to which each has words of its own in place of two of the counters */
-#define WSH_REQ_CELL 16 /* bytes of those two words */
+#define WSH_REQ_CELL 16 /* bytes of that of data, with a short block before it */
 #define WSH_REQ_LINE_DATA (WSH_SYNC_AREA_LINE - 16)
 #define WSH_LL_ALIGN 16 /* of the data: no number needs more */
 #define WSH_SLOT_DATA (WSH_SYNC_AREA_LINE - WSH_LL_ALIGN)
@@ -54,7 +54,8 @@ struct wsh_sync_area {
     size_t result;   /* [2] LL lines, the same for the result of the leader of a memory domain */
     size_t rounds;   /* [2][n_rounds] LL lines of WSH_ROUND_LEN, written by the leaders of other domains */
     size_t requests; /* [WSH_REQ_SLOTS] of request_len each: lines of nonblocking collectives, by number */
-    size_t cells;    /* [n_pes] of request_cells each: words of theirs, by number; in large teams counters */
+    size_t cells; /* [n_pes] of request_cells each: [WSH_REQ_SLOTS] cells, [WSH_REQ_SLOTS] words of syncs, by
+                        number; in large teams counters */
     size_t
         exchange; /* [2] of exchange_len each: of an alltoallv, what each member has for this one: [n_pes] words of
                         lengths, [n_pes] of offsets, [n_pes] eager buffers of exchange_eager bytes */

@@ -72,27 +72,27 @@ static void number_copy(void *dest, const void *src, size_t len)
         memcpy(dest, src, len);
 }
 
-/* This member's at another one, as it is mapped here; NULL: it is not, or has none. */
-static uint64_t *cell_at(const struct wsh_req *req, int member)
+/* At `off` of another member's sync area, as it is mapped here; NULL: it is not, or this team has no such words. */
+static uint64_t *word_at(const struct wsh_req *req, size_t off, int member)
 {
     char *area = wsh_req_has_words(req) ? req->team->coll->peer[member] : NULL;
 
-    return area ? (uint64_t *)(area + wsh_req_word(req, 0, req->team->my_pe)) : NULL;
+    return area ? (uint64_t *)(area + off) : NULL;
 }
 
 /* Release: the data of the cell. Partner: wsh_req_load. */
-static int cell_set(uint64_t *cell, int counter, uint64_t number)
+static int word_set(uint64_t *word, uint64_t number)
 {
-    __atomic_store_n(&cell[counter == WSH_REQ_DATA], number, __ATOMIC_RELEASE);
+    __atomic_store_n(word, number, __ATOMIC_RELEASE);
     return 0;
 }
 
 int wsh_req_come(struct wsh_req *req, int counter, int member)
 {
     static const struct wsh_req_block nothing = {0};
-    uint64_t *cell = cell_at(req, member);
+    uint64_t *word = word_at(req, wsh_req_word(req, counter, req->team->my_pe), member);
 
-    return cell ? cell_set(cell, counter, req->number) : wsh_req_count(req, &nothing, counter, member);
+    return word ? word_set(word, req->number) : wsh_req_count(req, &nothing, counter, member);
 }
 
 bool wsh_req_fits_cells(const struct wsh_req *req)
@@ -103,24 +103,25 @@ bool wsh_req_fits_cells(const struct wsh_req *req)
 
 int wsh_req_send_block(struct wsh_req *req, const struct wsh_req_block *block, int member)
 {
-    uint64_t *cell = req->cells ? cell_at(req, member) : NULL;
+    const size_t at = wsh_req_cell(req, req->team->my_pe);
+    uint64_t *cell = req->cells ? word_at(req, at, member) : NULL;
     struct wsh_req_block its = *block;
 
     if (cell && wsh_coll_is_host(req->team, block->src)) {
         if (!((uintptr_t)cell % WSH_SYNC_AREA_LINE)) /* the next one, where more requests are begun */
             wsh_cpu_will_write(cell + WSH_SYNC_AREA_LINE / sizeof *cell);
         number_copy(cell, block->src, block->len);
-        return cell_set(cell, WSH_REQ_DATA, req->number);
+        return word_set(cell + 1, req->number);
     }
     if (req->cells)
-        its.dest = req->team->coll->base + wsh_req_word(req, 0, req->team->my_pe);
+        its.dest = req->team->coll->base + at;
     return wsh_req_count(req, &its, WSH_REQ_DATA, member);
 }
 
 void wsh_req_take_block(const struct wsh_req *req, void *dest, int member)
 {
     if (req->cells)
-        number_copy(dest, req->team->coll->base + wsh_req_word(req, 0, member), req->args.len);
+        number_copy(dest, req->team->coll->base + wsh_req_cell(req, member), req->args.len);
 }
 
 int wsh_req_show(struct wsh_req *req, const struct wsh_req_block *block, int line, int word, int member)

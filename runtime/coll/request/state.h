@@ -12,9 +12,10 @@
 #include <pthread.h>
 
 /*
- * Counters of a slot; those of a sync's rounds come first: 8^6 members. In small teams each member has a cell of its
- * own with words in place of that of the one round, and of that of data: a store, which nobody waits for, is faster
- * than an atomic. Cells of one member that follow each other share cache lines: what is begun at once comes at once. A
+ * Counters of a slot; those of a sync's rounds come first: 8^6 members. In small teams each member has words of its
+ * own in place of that of the one round, and of that of data: a store, which nobody waits for, is faster than an
+ * atomic. That of data is in a cell, behind a short block; the block, which may have any value, lies where no number
+ * is looked for. Cells of one member that follow each other share cache lines: what is begun at once comes at once. A
  * member counts once at a counter and another member.
  */
 enum { WSH_REQ_DATA = 7 };
@@ -113,12 +114,22 @@ static inline size_t wsh_req_counter(const struct wsh_req *req, int counter)
            (req->number % WSH_REQ_SLOTS * WSH_REQ_COUNTERS + (unsigned)counter) * sizeof(uint64_t);
 }
 
+/* Of the cell of a member: a short block, then the word of data. */
+static inline size_t wsh_req_cell(const struct wsh_req *req, int member)
+{
+    const struct wsh_sync_area *area = &req->team->coll->area;
+
+    return area->cells + (size_t)member * area->request_cells + req->number % WSH_REQ_SLOTS * WSH_REQ_CELL;
+}
+
 static inline size_t wsh_req_word(const struct wsh_req *req, int counter, int member)
 {
     const struct wsh_sync_area *area = &req->team->coll->area;
 
-    return area->cells + (size_t)member * area->request_cells + req->number % WSH_REQ_SLOTS * WSH_REQ_CELL +
-           (counter == WSH_REQ_DATA) * sizeof(uint64_t);
+    if (counter == WSH_REQ_DATA)
+        return wsh_req_cell(req, member) + sizeof(uint64_t);
+    return area->cells + (size_t)member * area->request_cells + WSH_REQ_SLOTS * WSH_REQ_CELL +
+           req->number % WSH_REQ_SLOTS * sizeof(uint64_t);
 }
 
 static inline size_t wsh_req_line(const struct wsh_req *req, int line)
