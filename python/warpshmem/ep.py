@@ -178,6 +178,7 @@ class ExpertParallel:
         self._dispatch, self._combine, self._buffer, self._counts = (
             _routine("shmemx_ep_" + name) for name in ("dispatch", "combine", "buffer", "counts")
         )
+        self.lent: Any = weakref.WeakSet()  # what arrays of `buffer` hold as long as they are there
         _open.add(self)
 
     def __enter__(self) -> "ExpertParallel":
@@ -562,7 +563,9 @@ class ExpertParallel:
         else:
             lead = ((self.local_experts,) if given.mode == LOW_LATENCY else ()) + lead
             shape, kind = lead + (given.hidden,), "bf16"
-        return arrays.over_memory(address, shape, kind, like, self)
+        holder = _Holder(self)
+        self.lent.add(holder)
+        return arrays.over_memory(address, shape, kind, like, holder)
 
     def counts(self, handle: int = 0) -> Tuple[List[int], int]:
         """Wait on the host for the last dispatch with `handle` (shmemx_ep_counts).
@@ -605,6 +608,13 @@ class ExpertParallel:
         """Take all PEs back (shmemx_ep_mask_clean)."""
         job.need("ep.mask_clean")
         check(_routine("shmemx_ep_mask_clean")(self._ep), "shmemx_ep_mask_clean")
+
+
+class _Holder:
+    """Of an array over an instance's memory: keeps the instance, and goes with the array."""
+
+    def __init__(self, instance: ExpertParallel) -> None:
+        self.instance = instance
 
 
 _open: Any = weakref.WeakSet()  # instances of the job

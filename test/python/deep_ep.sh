@@ -52,6 +52,10 @@ run_job 100 "$python" "$here/deep_ep_names_test.py"
 tap_check "a program starts by deep_ep.utils.envs.init_dist" test "$status" = 0
 job "2 processes" "$python" "$here/deep_ep_job.py" 2 "$here/deep_ep_odd_test.py"
 job "groups" "$python" "$here/deep_ep_job.py" 4 "$here/deep_ep_groups_test.py"
+job "dropped" env SHMEM_SYMMETRIC_SIZE=36M "$python" "$here/deep_ep_job.py" 4 "$here/deep_ep_dropped_test.py"
+run_job 60 "$python" "$here/deep_ep_dropped_test.py"
+tap_check "Buffers are dropped in silence at the end, after the job's and in a child" \
+    sh -c "[ $status = 0 ] && grep -qx dropped '$out' && ! grep -E 'dropped|Exception|warning' '$err'"
 WSH_TEST_HOSTS=2 SHMEM_LIBFABRIC_PROVIDER=tcp job "2 emulated hosts" "$oshrun" -n 4 --nodes-emulated 2 \
     "$python" -u "$here/deep_ep_job.py" launched "$all,$here/ep_test.py" "" "$tap_dir/store"
 SHMEM_LIBFABRIC_PROVIDER=tcp run_job 60 "$oshrun" -n 4 --nodes-emulated 2 --on-pe-failure continue \

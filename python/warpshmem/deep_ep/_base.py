@@ -67,7 +67,8 @@ class Base(Redundant, Refused):
         self.group, self.num_max_tokens_per_rank = group, tokens
         self._hidden, self._name = hidden, name
         self._inner: Optional[Buffer] = Buffer(group, explicitly_destroy=True)
-        self._inner._normal.name = name
+        self._inner.name = self._inner._normal.name = name
+        self._inner.promised = self.explicitly_destroy
         self.rank_idx, self.num_ranks = self._inner.rank, self._inner.group_size
         self._calls = _elastic.Calls(
             self._inner, self.allow_hybrid_mode, self.allow_multiple_reduction
@@ -220,8 +221,7 @@ class Base(Redundant, Refused):
 
     def _used(self) -> Tuple[int, int]:
         """Return symmetric bytes and instances."""
-        inner = self._need("print_memory_usage")
-        made = [entry.instance for entry in inner._normal.pool.all()] + self._calls.singly.all()
+        made = self._need("print_memory_usage").instances()
         near = self.num_nvlink_ranks
         sizes = [ep.bytes_of(one.config, self.num_ranks, near).symmetric for one in made]
         return sum(sizes), len(made)
@@ -233,7 +233,6 @@ class Base(Redundant, Refused):
             text = "is False; make the Buffer with explicitly_destroy=True"
             raise wrong("%s.destroy" % self._name, "explicitly_destroy", text)
         if self._inner is not None:
-            self._calls.close()
             self._inner.destroy()
         self._inner = self.runtime = None
 

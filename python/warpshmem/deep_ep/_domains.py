@@ -27,19 +27,19 @@ def get_logical_domain_size(group: Any, allow_hybrid_mode: bool = True) -> Tuple
 def domains(size: int, team: Optional[warpshmem.Team], asked: Agreement) -> Tuple[int, int]:
     """Return hosts and ranks a host of a group of `size` ranks: of all PEs, or those of a team.
     Collective over them; asked: theirs."""
-    told = [number for (number,) in asked.gather([_near(size, team)])]
+    told = [number for (number,) in asked.gather([near(size, team)])]
     return (size // told[0], told[0]) if told[0] and len(set(told)) == 1 else (size, 1)
 
 
-def _near(size: int, team: Optional[warpshmem.Team]) -> int:
+def near(size: int, team: Optional[warpshmem.Team]) -> int:
     """Return how many ranks share memory with this one, if they follow each other and begin at a
     multiple of their number; else 0."""
     everybody = warpshmem.TEAM_WORLD if team is None else team
-    near = [
+    found = [
         rank
         for rank in range(size)
         if everybody.translate(rank, warpshmem.TEAM_SHARED) is not None
     ]
-    n, first = len(near), near[0]
-    alike = near == list(range(first, first + n)) and not first % n and not size % n
+    n, first = len(found), found[0]
+    alike = found == list(range(first, first + n)) and not first % n and not size % n
     return n if alike else 0

@@ -62,10 +62,7 @@ class Calls:
         self.singly = _singly.Singly(buffer)
         self.physical = _domains.domains(self.size, buffer.team, buffer.agreement)
         self.logical = self.physical if hybrid else (1, self.size)
-
-    def close(self) -> None:
-        """End what calls needed, but the Buffer. Collective."""
-        self.singly.close()
+        buffer.others.append(self.singly)
 
     # Dispatch.
 

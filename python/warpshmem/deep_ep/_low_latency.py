@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 from warpshmem import WarpshmemError, _ep_arrays, ep
 
-from . import _low_checks, _low_plans, _nvfp4, _signals, _topk
+from . import _dropped, _low_checks, _low_plans, _nvfp4, _signals, _topk
 from .errors import wrong
 from .utils.event import EventHandle, EventOverlap, Launch
 
@@ -75,8 +75,12 @@ class Entry:
         if last is not None and last != stream and not torch.cuda.is_current_stream_capturing():
             stream.wait_stream(last)
 
-    def close(self) -> None:
+    def forget(self) -> None:
+        """Let go of tensors over symmetric memory."""
         self.buffers = {}
+
+    def close(self) -> None:
+        self.forget()
         self.shown.close()
         for plans in self.plans.values():
             plans.close()
@@ -119,11 +123,14 @@ class LowLatency:
         self.entries: Dict[Tuple[int, ...], List[Entry]] = {}
         self.plans: Dict[Tuple[Any, ...], _low_plans.Plans] = {}  # of the last dispatch so
 
+    def all(self) -> List[Entry]:
+        """Return the entries that there are."""
+        return [entry for entries in self.entries.values() for entry in entries]
+
     def close(self) -> None:
         """End all instances. Collective."""
-        for entries in self.entries.values():
-            for entry in entries:
-                entry.close()
+        for entry in self.all():
+            entry.close()
         self.entries, self.plans = {}, {}
 
     def entry(
@@ -138,6 +145,8 @@ class LowLatency:
         entries = self.entries.setdefault(key, [])
         self.buffer.refuse_capture("low_latency_dispatch with a new shape")
         masks = self._masks()
+        topk = self._agree(key, topk, tokens)
+        _dropped.meet(self.buffer.agreement)
         entries.append(
             Entry(
                 dict(
@@ -146,7 +155,7 @@ class LowLatency:
                     dtype=dtype,
                     hidden=hidden,
                     experts=experts,
-                    topk=self._agree(key, topk, tokens),
+                    topk=topk,
                     tokens=most,
                     expert_capacity=most * self.buffer.group_size,
                     handles=HANDLES,

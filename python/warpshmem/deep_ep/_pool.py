@@ -13,7 +13,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 import warpshmem
 from warpshmem import _lib, ep
 
-from . import _topk
+from . import _dropped, _topk
 
 WORD = 64
 FIRST_HANDLES = 64
@@ -89,10 +89,14 @@ class Entry:
             free &= ~(1 << number)
         return [free >> at & (1 << WORD) - 1 for at in range(0, self.handles, WORD)]
 
+    def forget(self) -> None:
+        """Let go of tensors over symmetric memory."""
+        self.sums = {}
+
     def close(self) -> None:
         for entry in self.others.values():
             entry.close()
-        self.sums = {}
+        self.forget()
         self.instance.close()
 
 
@@ -167,6 +171,7 @@ class Pool:
         capacity = min(tokens * self.buffer.group_size, max(last["pe_capacity"], _power(rows), tokens))
         topk = min(max(last["topk"], topk), key[3])
         fields = self._fields(key, topk, tokens, capacity, min(handles, HANDLES_MAX))
+        _dropped.meet(self.buffer.agreement)
         entries.append(Entry(fields, self.buffer.team))
         entries[-1].expands = self._on_one_host(entries[-1].instance)
         return entries[-1]
@@ -244,6 +249,7 @@ class Pool:
             n = self.buffer.group_size
             tokens = min((worst + n - 1) // n, TOKENS_MAX)
             fields = self._fields(key, topk, tokens, min(worst, tokens * n), FIRST_HANDLES)
+            _dropped.meet(self.buffer.agreement)
             entries.append(Entry(fields, self.buffer.team))
             entries[-1].expands = self._on_one_host(entries[-1].instance)
         return entries[-1]

@@ -9,6 +9,8 @@ from typing import Any, Dict, Sequence, Tuple
 import torch
 from warpshmem import ep
 
+from . import _dropped
+
 Tensor = torch.Tensor
 LEAST, MOST = 1024, 65536  # rows of a dispatch
 
@@ -51,6 +53,7 @@ class Singly:
         if key not in self.instances:
             self.buffer.refuse_capture("combine that rounds once")
             made = fields(self.buffer.group_size, *key)
+            _dropped.meet(self.buffer.agreement)
             self.instances[key] = ep.ExpertParallel(self.buffer.team, **made)
         return self.instances[key]
 

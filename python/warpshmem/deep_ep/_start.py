@@ -4,6 +4,7 @@ destroyed."""
 
 from __future__ import annotations
 
+import gc
 import secrets
 from typing import Any, List, NamedTuple, Optional, Tuple
 
@@ -11,7 +12,7 @@ import torch
 import warpshmem
 from warpshmem.errors import ArgumentError
 
-from . import _domains
+from . import _domains, _dropped
 from ._agree import Agreement
 from .errors import shown
 
@@ -19,11 +20,13 @@ RANKS_A_HOST = 8  # of the numbers that layouts and programs take for hosts
 
 
 class Started(NamedTuple):
-    """This process in a group whose PEs are there. team: None for all PEs in the group's order."""
+    """This process in a group whose PEs are there. team: None for all PEs in the group's order.
+    number: not 0, the same on all ranks, and no other group's."""
 
     rank: int
     size: int
     team: Optional[warpshmem.Team]
+    number: int
 
 
 class _State:
@@ -64,6 +67,7 @@ def start(group: Any, comm: Any, call: str = "Buffer") -> Started:
     """
     rank, size = members(group, comm, call)
     told = _told(group, comm, rank, size)
+    number = int(told[0].name, 16) | 1
     if not any(each.live for each in told):
         device = torch.cuda.current_device() if torch.cuda.is_available() else None
         warpshmem.init(
@@ -76,7 +80,7 @@ def start(group: Any, comm: Any, call: str = "Buffer") -> Started:
             attach_gpu=device is not None,
         )
         _State.ours, _State.buffers, _State.job = True, 0, told[0].name
-        return Started(rank, size, None)
+        return Started(rank, size, None, number)
     alone = next((at for at, each in enumerate(told) if not each.live), None)
     if alone is None:
         alone = next((at for at, each in enumerate(told) if each.job != told[0].job), None)
@@ -87,21 +91,24 @@ def start(group: Any, comm: Any, call: str = "Buffer") -> Started:
             "make the first Buffer of a process with a group of all processes that are to exchange "
             "tokens" % (call, alone, size)
         )
+    _dropped.end([each.dropped for each in told])
     pes = [each.pe for each in told]
     if pes == list(range(warpshmem.n_pes())):
-        return Started(rank, size, None)
-    return Started(rank, size, warpshmem.Team.by_id(told[0].team, size, rank))
+        return Started(rank, size, None, number)
+    return Started(rank, size, warpshmem.Team.by_id(told[0].team, size, rank), number)
 
 
 class _Told(NamedTuple):
     """What a rank tells the others of its group. live: it is PE `pe` of `job`. name: of the job
-    that may be started, and team: of the team that may be made, as rank 0 says."""
+    that may be started, and team: of the team that may be made, as rank 0 says. dropped: numbers of
+    Buffers that may end."""
 
     live: bool
     pe: int
     job: str
     name: str
     team: int
+    dropped: List[int]
 
 
 def _told(group: Any, comm: Any, rank: int, size: int) -> List[_Told]:
@@ -110,7 +117,8 @@ def _told(group: Any, comm: Any, rank: int, size: int) -> List[_Told]:
     team = warpshmem.Team.make_id() if live and not rank else 0
     pe = warpshmem.my_pe() if live else -1
     name = secrets.token_hex(8) if not rank else ""
-    mine = _Told(live, pe, _State.job if _State.ours else "", name, team)
+    job = _State.job if _State.ours else ""
+    mine = _Told(live, pe, job, name, team, _dropped.told() if live else [])
     found: List[Any] = [None] * size
     if group is None or not isinstance(group, torch.distributed.ProcessGroup):
         found = (comm if group is None else group).allgather(tuple(mine))
@@ -129,6 +137,12 @@ def size_of(group: Any, call: str) -> Tuple[int, Tuple[int, int]]:
     if found.team is not None:
         found.team.destroy()
     return found.size, hosts
+
+
+def collect() -> None:
+    """Let the garbage collector find Buffers that were dropped: each refers to itself."""
+    if _State.buffers:
+        gc.collect()
 
 
 def made() -> None:

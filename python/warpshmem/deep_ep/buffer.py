@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple, Union
+import sys
+from typing import Any, Callable, List, Optional, Tuple, Union
 
 import torch
-from warpshmem import ep
+from warpshmem import ep, job
 
 from . import _buffer_checks, _elastic_checks as checks
-from . import _layout, _low_checks, _low_latency, _normal, _nvfp4, _signals, _start, _topk
+from . import _domains, _dropped, _layout, _low_checks, _low_latency, _normal, _nvfp4, _signals
+from . import _start, _topk
 from ._agree import Agreement
 from ._local import Local
 from ._masks import Masks
@@ -32,12 +34,15 @@ class Buffer(Local, Masks):
     nothing: symmetric memory grows as calls need it. enable_shrink: low-latency calls, with tensors
     of the CPU or of GPUs of one host, go on without ranks that fail (oshrun --on-pe-failure
     continue) or do not answer in low_latency_limit_secs, an attribute that is set before the first
-    call of a shape.
+    call of a shape. A Buffer that all of its ranks drop without destroy() ends where they meet next
+    (_dropped.py).
     """
 
     num_sms: int = 20
     _sms_chosen = False
     sms = 0  # of this Buffer's next instance, where it is said
+    name = "Buffer"  # of the class, as programs know it
+    number = 0  # that all ranks have for it, once it is made
 
     def __init__(
         self,
@@ -54,7 +59,8 @@ class Buffer(Local, Masks):
         use_fabric: bool = False,
     ) -> None:
         _buffer_checks.made(num_nvl_bytes, num_rdma_bytes, num_qps_per_rank)
-        self.rank, self.group_size, self.team = _start.start(group, comm)
+        _start.collect()
+        self.rank, self.group_size, self.team, number = _start.start(group, comm)
         _start.made()
         self.group, self.low_latency_mode, self._destroyed = group, low_latency_mode, False
         self.num_nvl_bytes, self.num_rdma_bytes = num_nvl_bytes, num_rdma_bytes
@@ -65,6 +71,10 @@ class Buffer(Local, Masks):
         self.comm_stream = torch.cuda.Stream(priority=-1) if torch.cuda.is_available() else None
         self.order = Order()  # of calls in normal mode
         self._normal, self._low = _normal.Normal(self), _low_latency.LowLatency(self)
+        self.others: List[Any] = []  # what ends with it
+        self.near = _domains.near(self.group_size, self.team) or 1
+        self.promised = explicitly_destroy  # the program said that it will destroy it
+        self.world, self.number = job.state.world, number
 
     def destroy(self) -> None:
         """End what calls needed, and after the last Buffer of a process the job that the first one
@@ -75,15 +85,46 @@ class Buffer(Local, Masks):
                 "explicitly_destroy",
                 "is False; make the Buffer with explicitly_destroy=True",
             )
-        if self._destroyed:
-            return
+        if not self._destroyed:
+            self.end(True)
+
+    def end(self, met: bool) -> None:
+        """End it. Collective over the group. met: other Buffers of these ranks, too, that they have
+        dropped, and the job after the last one."""
         self._destroyed = True
         self.runtime.is_available = lambda: False  # type: ignore[method-assign]
-        self._normal.close()
-        self._low.close()
-        last = _start.ending(self.agreement)
+        for one in self.others + [self._normal, self._low]:
+            one.close()
+        if met and not self.agreement.broken:
+            _dropped.meet(self.agreement)
+        last = met and _start.ending(self.agreement)
         self.agreement.close()
         _start.ended(self.team, last)
+
+    def __del__(
+        self,
+        ending: Callable[[], bool] = sys.is_finalizing,
+        put: Callable[[Any], None] = _dropped.put,
+    ) -> None:
+        if self.number and not self._destroyed and not ending():
+            put(self)
+
+    def instances(self) -> List[Any]:
+        """Return the instances of the library that calls have made."""
+        found = [entry.instance for entry in self._normal.pool.all() + self._low.all()]
+        return found + [instance for one in self.others for instance in one.all()]
+
+    def bytes_taken(self) -> int:
+        """Return the bytes of symmetric memory of these."""
+        made = self.instances()
+        return sum(ep.bytes_of(one.config, self.group_size, self.near).symmetric for one in made)
+
+    def lends(self) -> bool:
+        """Whether programs have a tensor over its memory. Of a Buffer that is not called any more:
+        its own ones go."""
+        for entry in self._normal.pool.all() + self._low.all():
+            entry.forget()
+        return any(len(one.lent) for one in self.instances())
 
     def _need(self, call: str) -> None:
         """Refuse calls of a Buffer that has been destroyed."""

@@ -77,7 +77,10 @@ class HybridEPBuffer:
         self._rows = EPBuffer(
             group, num_max_tokens_per_rank=max_num_of_tokens_per_rank, explicitly_destroy=True
         )
-        self._rows._name = self._rows._inner._normal.name = type(self).__name__
+        self._rows._name = name = type(self).__name__
+        inner = self._rows._inner
+        inner.name = inner._normal.name = name
+        inner.promised = False  # DeepEP has no destroy here
         self._sms = num_sms_dispatch_api or 0
         self.group, self.rank, self.group_size = group, self._rows.rank_idx, self._rows.num_ranks
         nodes, near = self._rows.num_rdma_ranks, self._rows.num_nvlink_ranks
