@@ -61,6 +61,21 @@ def test_normal(job: Job) -> None:
         check_normal(job, case_of(job, seed=seed, tokens=20 + 9 * seed), expert_alignment=1 + seed)
 
 
+def test_normal_between_hosts_by_name(job: Job) -> None:
+    """internode_dispatch, whose arguments by position have no num_worst_tokens, and
+    internode_combine."""
+    buffer, case = buffer_of(job), case_of(job, seed=12)
+    given = mine(job, case)
+    layout = buffer.get_dispatch_layout(given.topk, case.n * case.local)
+    per_rank, per_host, per_expert, inside, _ = layout
+    numbers = per_rank, per_host, inside, per_expert, given.topk, given.weights
+    config = deep_ep.Buffer.get_dispatch_config(job.n)
+    got = buffer.internode_dispatch(given.x, None, *numbers, 4, config, None, False, False)
+    check_received(job, case, got, 4)
+    out = buffer.internode_combine(got[0] * scaled(job.rank), got[4])[0]
+    same_sum(job, out, reference.normal_sum(case, job.rank, scaled))
+
+
 def test_normal_grows(job: Job) -> None:
     """More tokens, and more rows, than the instance has room for."""
     check_normal(job, case_of(job, tokens=700, hidden=128, seed=5))

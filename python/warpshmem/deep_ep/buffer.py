@@ -328,7 +328,43 @@ class Buffer(Local, Masks):
                 out.add_(each)
         return out, weights, launch.finish((x, topk_weights, biases), (out, weights))
 
-    internode_dispatch = dispatch
+    def internode_dispatch(
+        self,
+        x: Rows,
+        handle: Optional[Tuple] = None,
+        num_tokens_per_rank: Optional[torch.Tensor] = None,
+        num_tokens_per_rdma_rank: Optional[torch.Tensor] = None,
+        is_token_in_rank: Optional[torch.Tensor] = None,
+        num_tokens_per_expert: Optional[torch.Tensor] = None,
+        topk_idx: Optional[torch.Tensor] = None,
+        topk_weights: Optional[torch.Tensor] = None,
+        expert_alignment: int = 1,
+        config: Optional[Config] = None,
+        previous_event: Optional[EventOverlap] = None,
+        async_finish: bool = False,
+        allocate_on_comm_stream: bool = False,
+        num_worst_tokens: int = 0,
+    ) -> Tuple[
+        Rows, Optional[torch.Tensor], Optional[torch.Tensor], Optional[List[int]], Any, EventOverlap
+    ]:
+        """As dispatch, inside a host too."""
+        return self.dispatch(
+            x,
+            handle,
+            num_tokens_per_rank,
+            num_tokens_per_rdma_rank,
+            is_token_in_rank,
+            num_tokens_per_expert,
+            topk_idx,
+            topk_weights,
+            expert_alignment,
+            num_worst_tokens,
+            config,
+            previous_event,
+            async_finish,
+            allocate_on_comm_stream,
+        )
+
     internode_combine = combine
 
     # Low-latency mode.
