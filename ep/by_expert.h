@@ -5,7 +5,7 @@
  * gives them.
  *
  * R received rows have K choices each, L experts are here, E rows are expanded ones. All return 0, a cudaError_t, or -1
- * where the library has no kernels.
+ * where the library has no kernels, or none for so many choices or tokens: then nothing was started.
  */
 #ifndef WSH_EP_BY_EXPERT_H
 #define WSH_EP_BY_EXPERT_H

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from typing import Any, Callable
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -17,6 +18,7 @@ import deep_ep_reference as reference  # noqa: E402
 
 import deep_ep  # noqa: E402
 from deep_ep import EPBuffer, ElasticBuffer  # noqa: E402
+from deep_ep.utils import event  # noqa: E402
 
 MOST = 64
 
@@ -166,6 +168,26 @@ def test_wrong_combine(job: Job) -> None:
     wanted = reference.normal_sum(given.case, job.rank, lambda _: 1)
     same(given.buffer.combine(x, handle)[0], wanted)
     once.buffer.destroy()
+    given.buffer.destroy()
+
+
+def test_calls_that_are_not_quick(job: Job) -> None:
+    """Calls whose arguments another way takes, or refuses, take their place on a stream once, or
+    not at all."""
+    given, places = Given(job, several=False), []
+    begin = event.Launch.__enter__
+
+    def counted(launch: Any) -> Any:
+        places.append(launch)
+        return begin(launch)
+
+    rows, handle = given.wide[0], given.wide[3]
+    with mock.patch.object(event.Launch, "__enter__", counted):
+        given.buffer.combine(rows, handle)
+        assert len(places) == 1
+        given.combine("x", x=rows.float(), handle=handle)
+        given.again("x", x=given.tokens.x.float(), handle=handle, do_expand=True)
+        assert len(places) == 1
     given.buffer.destroy()
 
 

@@ -166,6 +166,21 @@ def test_expansion_by_kernels(job: Job) -> None:
                 assert one.dtype == two.dtype and torch.equal(one, two)
 
 
+def test_kernels_refuse_what_they_do_not_hold(job: Job) -> None:
+    """Too many choices or tokens are left to torch: the routines say so, and start nothing."""
+
+    def status(number: int, pointers: int, *sizes: int) -> int:
+        words = (0,) * pointers + sizes
+        struct = (ctypes.c_int64 * len(words))(*words)
+        return int(_by_expert._routine(number)(ctypes.addressof(struct), None))
+
+    assert status(1, 6, 1, 33, 33, 0, 1, 1, 1) == -1
+    assert status(2, 8, 1, 33, 1, 256, 0, 0, 0) == -1
+    assert status(3, 3, 1, 33, 128) == -1
+    assert status(4, 5, 1, 17, 0, 1, 1, 64) == -1
+    assert status(4, 5, 1 << 25, 8, 0, 64, 8, 4) == -1
+
+
 def test_they_go_by_plans(job: Job) -> None:
     """From the second call of a shape on, also with a part of the tokens, and with zero copy."""
     if _quick.module is None:

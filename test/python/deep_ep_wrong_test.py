@@ -12,10 +12,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import torch  # noqa: E402
 from deep_ep_common import buffer_of, case_of, check_low, check_normal, dispatch, mine  # noqa: E402
+from deep_ep_common import refused  # noqa: E402
 from deep_ep_job import Job  # noqa: E402
 
 import deep_ep  # noqa: E402
-from deep_ep import Buffer  # noqa: E402
+from deep_ep import Buffer, _elastic_checks, _low_checks, _pool  # noqa: E402
+from warpshmem import ep  # noqa: E402
 
 
 class Calls:
@@ -201,6 +203,27 @@ def test_wrong_low_combine(job: Job) -> None:
     calls.wrong("combine_wait_recv_cost_stats", 1, "is int")
     calls.wrong("use_logfmt", True, "=True")
     check_low(job, given.case)
+
+
+def test_limits_are_the_library_s(job: Job) -> None:
+    """What is refused in DeepEP's words is what the library refuses."""
+    fields = dict(mode=ep.HIGH_THROUGHPUT, hidden=128, experts=64, topk=1, tokens=1)
+    low = dict(fields, mode=ep.LOW_LATENCY)
+    limits = [
+        (fields, "hidden", _elastic_checks.HIDDEN_MOST, _elastic_checks.GROUP, 1),
+        (fields, "topk", _elastic_checks.TOPK_MOST, 1, 1),
+        (fields, "tokens", _elastic_checks.TOKENS_MOST, 1, 1),
+        (fields, "tokens", _elastic_checks.ROWS_MOST // 1024, 1, 1024),
+        (fields, "blocks", _elastic_checks.SMS_MOST, 1, 1),
+        (fields, "handles", _pool.HANDLES_MAX + _pool.SPARE, 1, 1),
+        (low, "tokens", _low_checks.TOKENS_MOST, 1, 1),
+        (low, "experts", _low_checks.EXPERTS_MOST, 1, 1),
+    ]
+    for right, name, most, step, n in limits:
+        right = dict(right, experts=1024) if n > 1 else right
+        assert ep.bytes_of(ep.config(**dict(right, **{name: most})), n, n).symmetric > 0
+        over = ep.config(**dict(right, **{name: most + step}))
+        refused(lambda: ep.bytes_of(over, n, n), name)
 
 
 def test_wrong_sizes(job: Job) -> None:

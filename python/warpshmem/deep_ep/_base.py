@@ -330,30 +330,28 @@ class Base(Redundant, Refused):
     ) -> Optional[Tuple[Any, ...]]:
         """A dispatch by a handle that asks for nothing more than expansion; None where it is
         another call. given: num_sms, num_qps, async_with_compute_stream."""
-        launch = self._plain_launch(x[0] if x.__class__ is tuple and x else x, given)
-        if launch is None or zero.__class__ is not bool:
+        plain = self._calls.plain(x, handle, expand) if zero.__class__ is bool else None
+        launch = self._plain_launch(plain[0], given) if plain is not None else None
+        if launch is None or plain is None:
             return None
         with launch:
-            found = self._calls.again(x, handle, launch.stream, expand, zero)
-        if found is None:
-            return None
-        rows, topk = found
+            rows, topk = self._calls.again(*plain, handle, launch.stream, zero)
         event = launch.finish((x,), (rows, topk))
         return rows, topk, None, handle, event
 
     def _back(self, x: Any, handle: Any, given: Tuple[Any, ...]) -> Optional[Tuple[Any, ...]]:
         """A combine that asks for nothing more; None where it is another call. given: as above."""
-        launch = self._plain_launch(x, given)
+        launch = self._plain_launch(x, given) if self._calls.plain_back(x, handle) else None
         if launch is None:
             return None
         with launch:
             out = self._calls.back(x, handle, launch.stream)
-        return None if out is None else (out, None, launch.finish((x,), (out,)))
+        return out, None, launch.finish((x,), (out,))
 
-    def _plain_launch(self, x: Any, given: Tuple[Any, ...]) -> Optional[Launch]:
+    def _plain_launch(self, x: torch.Tensor, given: Tuple[Any, ...]) -> Optional[Launch]:
         """Return the stream of a call without events before it; None where it is another call."""
         inner, (sms, qps, is_async) = self._inner, given
-        if inner is None or x.__class__ is not torch.Tensor:
+        if inner is None:
             return None
         if sms.__class__ is not int or qps.__class__ is not int or is_async.__class__ is not bool:
             return None

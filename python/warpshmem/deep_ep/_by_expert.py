@@ -15,8 +15,6 @@ from . import _topk
 
 Tensor = torch.Tensor
 ROW = 16  # rows are multiples of so many bytes, at such addresses
-TOPK = 32
-LAYOUT_TOPK, LAYOUT_MOST = 16, 1 << 31  # of layouts; bytes of is_token_in_rank
 _routines: Optional[Tuple[Any, ...]] = None
 
 
@@ -33,7 +31,7 @@ def _routine(number: int) -> Any:
 
 def _call(number: int, device: int, *given: Any) -> bool:
     """Call a routine with what ep/by_expert.h says of it: tensors, None, numbers. False: the
-    library has no kernels."""
+    library has no kernels, or none for so many choices or tokens."""
     words = [
         one.data_ptr() if isinstance(one, Tensor) else 0 if one is None else one for one in given
     ]
@@ -57,7 +55,7 @@ def layout(
     rank."""
     tokens, topk = chosen.shape
     wide = _topk.WIDE.get(chosen.dtype)
-    if not chosen.is_cuda or wide is None or topk > LAYOUT_TOPK or tokens * ranks >= LAYOUT_MOST:
+    if not chosen.is_cuda or wide is None:
         return None
     chosen, new = chosen.contiguous(), chosen.new_empty
     of_rank = new((ranks,), dtype=torch.int32)
@@ -90,7 +88,7 @@ def places(
     """Return ends, rows, sources and, with ids, the expert of each expanded row, as
     _expand.Places has them."""
     topk, wide = chosen.shape[1], _topk.WIDE.get(chosen.dtype)
-    if not chosen.is_cuda or topk > TOPK or chosen.stride(1) != 1 or wide is None:
+    if not chosen.is_cuda or chosen.stride(1) != 1 or wide is None:
         return None
     ends = torch.empty_like(counts)
     rows = chosen.new_empty(chosen.shape, dtype=torch.int32)
@@ -110,7 +108,7 @@ def expand(
     zero: bool,
 ) -> Optional[Tuple[Tensor, Optional[Tensor], Optional[Tensor]]]:
     """Return expanded rows, scales and weights; made: _expand.Places. zero: padding is zero."""
-    if not rows.is_cuda or not _plain(rows) or made.rows.shape[1] > TOPK:
+    if not rows.is_cuda or not _plain(rows):
         return None
     columns, step = 0, 0
     if scales is not None:
@@ -134,7 +132,7 @@ def expand(
 
 def fold(x: Tensor, rows: Tensor, out: Optional[Tensor]) -> Optional[Tensor]:
     """Return the sums of expanded rows, as _expand.fold."""
-    if not x.is_cuda or x.dtype != torch.bfloat16 or rows.shape[1] > TOPK:
+    if not x.is_cuda or x.dtype != torch.bfloat16:
         return None
     x, rows = x.contiguous(), rows.contiguous()
     if not _plain(x):

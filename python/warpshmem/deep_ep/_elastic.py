@@ -202,11 +202,9 @@ class Calls:
 
     # Calls that are as those of Buffer.
 
-    def again(
-        self, x: Any, handle: Any, stream: Any, expand: bool, zero: bool
-    ) -> Optional[Tuple[Any, Optional[Tensor]]]:
-        """A dispatch by a handle, to received rows or expanded ones; None where it is another
-        call."""
+    def plain(self, x: Any, handle: Any, expand: bool) -> Optional[Tuple[Tensor, Any]]:
+        """Return rows and scales of a dispatch by a handle, to received rows or expanded ones; None
+        where it is another call."""
         if not self._is_mine(handle) or handle.do_expand is not expand:
             return None
         rows, scales = x if x.__class__ is tuple and len(x) == 2 else (x, None)
@@ -214,9 +212,13 @@ class Calls:
             return None
         if rows.device != handle._chosen.device:
             return None
-        if self._kind(rows, scales) is None:
-            return None
-        if not expand:
+        return (rows, scales) if self._is_known(rows, scales) else None
+
+    def again(
+        self, rows: Tensor, scales: Any, handle: EPHandle, stream: Any, zero: bool
+    ) -> Tuple[Any, Optional[Tensor]]:
+        """Such a dispatch."""
+        if not handle.do_expand:
             return self.normal.again(rows, scales, handle._inner, stream), handle.chosen()
         plain = Wide(handle.expert_alignment, zero, False, False, False)
         out = self._out(handle, rows, scales, plain)
@@ -227,30 +229,31 @@ class Calls:
             come = self._come(out, handle.num_expanded_tokens, scales)[:2]
         return (come[0] if come[1] is None else come), None
 
-    def _kind(self, rows: Tensor, scales: Any) -> Optional[int]:
-        """Return the dtype of an instance for rows, and scales, of a right shape; None: they are
-        wrong."""
+    def _is_known(self, rows: Tensor, scales: Any) -> bool:
+        """Whether there is an instance for rows, and scales, of these shapes and types."""
         if scales is not None:
             if scales.__class__ is not Tensor or scales.device != rows.device:
-                return None
+                return False
             if scales.dim() != 2 or scales.shape[0] != rows.shape[0]:
-                return None
-        return self.normal.kind(rows, scales)
+                return False
+        return self.normal.kind(rows, scales) is not None
 
-    def back(self, x: Any, handle: Any, stream: Any) -> Optional[Tensor]:
-        """A combine without weights and biases; None where it is another call."""
+    def plain_back(self, x: Any, handle: Any) -> bool:
+        """Whether this is a combine as Buffer's, weights and biases apart."""
         if not self._is_mine(handle) or not (
             self.several or (self.physical[0] == 1 and not handle.do_expand)
         ):
-            return None
-        inner, places = handle._inner, handle._places
+            return False
         if x.__class__ is not Tensor or x.dtype != torch.bfloat16 or x.dim() != 2:
-            return None
-        rows = inner.rows if places is None else handle.num_expanded_tokens
+            return False
+        rows = handle._inner.rows if handle._places is None else handle.num_expanded_tokens
         if x.shape[0] != rows or x.shape[1] != handle._given_shape[1]:
-            return None
-        if x.device != handle._chosen.device:
-            return None
+            return False
+        return bool(x.device == handle._chosen.device)
+
+    def back(self, x: Tensor, handle: EPHandle, stream: Any) -> Tensor:
+        """Such a combine."""
+        inner, places = handle._inner, handle._places
         if handle._wide is not None:
             return self.normal.combine(x, inner, None, stream, handle._wide)[0]
         if places is not None:

@@ -13,14 +13,15 @@ from . import _topk
 from ._expand import pair
 from ._handle import EPHandle
 from ._normal import Normal
+from ._pool import TOKENS_MOST
 from .errors import shown, wrong
 from .utils.event import EventHandle, EventOverlap
 
 TOPK_MOST = 16
 GROUP = 128  # columns that hidden is a multiple of
-# What the library has at most: columns, tokens of a call, rows of all ranks, SMs; and experts of all
-# ranks, which hosts tell each other one by one.
-HIDDEN_MOST, TOKENS_MOST, ROWS_MOST, SMS_MOST = 65536, 65536, (1 << 25) - 1, 1024
+# What the library has at most (ep/check.c; a test compares), to be refused in DeepEP's words: choices,
+# columns, rows of all ranks, SMs; and experts of all ranks, which hosts tell each other one by one.
+HIDDEN_MOST, ROWS_MOST, SMS_MOST = 65536, (1 << 25) - 1, 1024
 EXPERTS_MOST = 65536
 PLACES_MOST = (1 << 29) - 1  # of an alignment times the experts of a rank
 

@@ -286,7 +286,7 @@ class Normal:
         entry = handle.entry.other(self.dtype(x, scales, self.name + ".dispatch"))
         known = id(entry) in handle.kept
         topk = None if known else handle.topk
-        got = self.send(handle, x, scales, topk, None, stream, wide=wide)
+        got = self.send(handle, x, scales, topk, None, stream, wide=wide, entry=entry)
         if wide is not None:
             return self.rows_of(wide, wide.rows.shape[0], scales)
         return self.rows_of(got, handle.rows, scales)
@@ -439,11 +439,12 @@ class Normal:
         numbers: bool = False,
         halves: int = 0,
         wide: Optional[ep.Expanded] = None,
+        entry: Optional[Entry] = None,
     ) -> ep.Received:
         """Call the library's dispatch. topk: the handle's; None: the instance knows it. numbers:
         counts, sources and row_sources are received too. halves: of a call in which PEs agree.
-        wide: where rows go, expert by expert."""
-        entry = handle.entry.other(self.dtype(x, scales))
+        wide: where rows go, expert by expert. entry: for such rows, where it is known."""
+        entry = entry or handle.entry.other(self.dtype(x, scales))
         few = topk is None and not numbers
         got = entry.instance.received(x, handle.rows, few, wide is not None)
         if numbers:

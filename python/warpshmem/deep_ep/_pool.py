@@ -18,7 +18,7 @@ from . import _dropped, _topk
 WORD = 64
 FIRST_HANDLES = 64
 LEAST_TOKENS = 256
-TOKENS_MAX = 65536
+TOKENS_MOST = 65536  # of a rank and call
 SPARE = 1  # handles of an instance beside those that routings have
 HANDLES_MAX = 4096 - SPARE
 
@@ -165,7 +165,7 @@ class Pool:
         if idle and entries:
             entries.pop().close()
         if tokens > last["tokens"]:
-            tokens = max(last["tokens"], min(_power(tokens), TOKENS_MAX))
+            tokens = max(last["tokens"], min(_power(tokens), TOKENS_MOST))
         else:
             tokens = last["tokens"]
         capacity = min(tokens * self.buffer.group_size, max(last["pe_capacity"], _power(rows), tokens))
@@ -247,7 +247,7 @@ class Pool:
             agreed = _topk.agreed(self.buffer.agreement.gather([tokens, topk]))
             topk = _topk.room(agreed, key[3])
             n = self.buffer.group_size
-            tokens = min((worst + n - 1) // n, TOKENS_MAX)
+            tokens = min((worst + n - 1) // n, TOKENS_MOST)
             fields = self._fields(key, topk, tokens, min(worst, tokens * n), FIRST_HANDLES)
             _dropped.meet(self.buffer.agreement)
             entries.append(Entry(fields, self.buffer.team))

@@ -10,9 +10,10 @@ import torch
 from warpshmem import ep
 
 from . import _dropped
+from ._pool import TOKENS_MOST
 
 Tensor = torch.Tensor
-LEAST, MOST = 1024, 65536  # rows of a dispatch
+LEAST, MOST = 1024, TOKENS_MOST  # rows of a dispatch
 
 
 def fields(n: int, device: int, hidden: int, tokens: int, topk: int) -> Dict[str, int]:

@@ -22,7 +22,6 @@ from .utils.event import EventHandle, EventOverlap, Launch, Order
 
 topk_idx_t = torch.int64
 Rows = Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]
-HINT_TOPK = 16
 
 
 class Buffer(Local, Masks):
@@ -177,7 +176,7 @@ class Buffer(Local, Masks):
             hidden=hidden,
             experts=num_experts,
             tokens=num_max_dispatch_tokens_per_rank,
-            topk=min(HINT_TOPK, num_experts),
+            topk=min(checks.TOPK_MOST, num_experts),
             handles=_low_latency.HANDLES,
         )
 
