@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import gc
 import importlib
+import inspect
 import os
+import re
 import socket
 import subprocess
 import sys
 import weakref
-from typing import Iterator, Tuple
+from typing import Iterator, Set, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -21,6 +23,7 @@ from deep_ep_common import refused, same  # noqa: E402
 from deep_ep_job import Job  # noqa: E402
 
 import deep_ep  # noqa: E402
+from deep_ep import _refused, _signals  # noqa: E402
 
 HOMES = ("buffers.legacy", "hybrid_ep_buffer")
 
@@ -46,6 +49,36 @@ def test_names_of_modules(job: Job) -> None:
     refused(lambda: importlib.import_module("deep_ep.nothing"), "deep_ep.nothing")
     legacy, hybrid = (importlib.import_module("deep_ep." + name) for name in HOMES)
     assert legacy.Buffer is deep_ep.Buffer and hybrid.HybridEPBuffer is deep_ep.HybridEPBuffer
+
+
+def known() -> Set[str]:
+    """All that programs can name: what modules and classes have, and the arguments of calls."""
+    modules = {module for module, _, _ in stored()}
+    owners = [importlib.import_module(module) for module in modules]
+    made = [getattr(deep_ep, name) for name in deep_ep.__all__ if name != "NotOffered"]
+    owners += [one for one in made if inspect.isclass(one)]
+    found = {name for owner in owners for name in dir(owner)} | {"deep_ep", "use_nvfp4"}
+    found |= set(_refused.DISPATCH) | set(_signals.NAMES)
+    calls = [getattr(owner, name) for owner in owners for name in ["__init__"] + dir(owner)]
+    for call in filter(inspect.isfunction, calls):
+        found |= set(inspect.signature(call).parameters)
+    return found
+
+
+def test_names_of_the_page(job: Job) -> None:
+    """What the tables of docs/guide/deep-ep.md name is there, with an ellipsis some that begin, end
+    or go on so."""
+    path = os.path.join(HERE, "../../docs/guide/deep-ep.md")
+    with open(path, encoding="utf-8") as page:
+        part = page.read().partition("## Names")[2].partition("## What differs")[0]
+    names, count = known(), 0
+    for row in re.findall(r"^\| (.*?) \|", part, re.M):
+        for text in re.findall("`(.*?)`", row):
+            for name in re.findall(r"[a-zA-Z_…][\w…]+", re.sub(r"\(.*", "", text)):
+                form = name.replace("…", ".*")
+                assert name == "with" or any(re.fullmatch(form, each) for each in names), (name, row)
+                count += 1
+    assert count > 90, count
 
 
 def test_indices_to_map(job: Job) -> None:

@@ -29,12 +29,12 @@ class Buffer(Local, Masks):
 
     Collective over the group. group: of torch.distributed; or comm: a communicator of mpi4py. The
     group's processes are the PEs of warpshmem, which is started by it where it is not running yet.
-    num_nvl_bytes, num_rdma_bytes, num_qps_per_rank and the allow_… arguments are kept and change
-    nothing: symmetric memory grows as calls need it. enable_shrink: low-latency calls, with tensors
-    of the CPU or of GPUs of one host, go on without ranks that fail (oshrun --on-pe-failure
-    continue) or do not answer in low_latency_limit_secs, an attribute that is set before the first
-    call of a shape. A Buffer that all of its ranks drop without destroy() ends where they meet next
-    (_dropped.py).
+    num_nvl_bytes and num_rdma_bytes: what get_local_buffer_tensor lends; symmetric memory grows as
+    calls need it. low_latency_mode, num_qps_per_rank and the allow_… arguments change nothing.
+    enable_shrink: low-latency calls, with tensors of the CPU or of GPUs of one host, go on without
+    ranks that fail (oshrun --on-pe-failure continue) or do not answer in low_latency_limit_secs, an
+    attribute that is set before the first call of a shape. A Buffer that all of its ranks drop
+    without destroy() ends where they meet next (_dropped.py).
     """
 
     num_sms: int = 20

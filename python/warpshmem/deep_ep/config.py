@@ -21,8 +21,8 @@ def bytes_for(**fields: Any) -> int:
 
 
 class Config:
-    """How many SMs a call takes. The sizes of chunks are kept and not used: buffers are the
-    library's own."""
+    """What DeepEP tunes calls by. All of it is kept, and no call uses it: buffers are the library's
+    own, and Buffer.set_num_sms says how many SMs they take."""
 
     def __init__(
         self,
