@@ -50,9 +50,8 @@ def end(numbers: Sequence[Sequence[int]]) -> None:
     count = Counter(number for each in numbers for number in each)
     for number in sorted(count):
         one = _dropped.get(number)
-        if one is not None and count[number] == one.group_size:
-            del _dropped[number]
-            one.end(False)
+        if one is not None and count[number] == one.group_size and _dropped.pop(number, None):
+            one.end(False)  # once, where threads meet for several Buffers
 
 
 def meet(agreement: Agreement) -> None:
