@@ -220,6 +220,11 @@ void *wsh_coll_map(const struct wsh_team *team, const void *sym, size_t len, int
     return rmem && rmem->map ? rmem->map + off : NULL;
 }
 
+char *wsh_coll_peer(const struct wsh_team *team, int member)
+{
+    return team->coll->peer[member];
+}
+
 bool wsh_coll_is_host(const struct wsh_team *team, const void *addr)
 {
     size_t off;

@@ -69,6 +69,9 @@ void wsh_coll_detach(struct wsh_team *team);
 /* `sym` at a member as it is mapped here; NULL = not mapped. */
 void *wsh_coll_map(const struct wsh_team *team, const void *sym, size_t len, int member);
 
+/* The sync area of a member as it is mapped here, or NULL: for words that requests set and test. */
+char *wsh_coll_peer(const struct wsh_team *team, int member);
+
 /* Host memory, or memory of this PE alone (both can be loaded and stored here). */
 bool wsh_coll_is_host(const struct wsh_team *team, const void *addr);
 

@@ -75,7 +75,7 @@ static void number_copy(void *dest, const void *src, size_t len)
 /* At `off` of another member's sync area, as it is mapped here; NULL: it is not, or this team has no such words. */
 static uint64_t *word_at(const struct wsh_req *req, size_t off, int member)
 {
-    char *area = wsh_req_has_words(req) ? req->team->coll->peer[member] : NULL;
+    char *area = wsh_req_has_words(req) ? wsh_coll_peer(req->team, member) : NULL;
 
     return area ? (uint64_t *)(area + off) : NULL;
 }
