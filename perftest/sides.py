@@ -162,6 +162,13 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message} (--help)\n")
 
 
+def counts(text):
+    """Of an option: whole numbers of at least 1 with commas between."""
+    if not all(word.isdecimal() and int(word) for word in text.split(",")):
+        raise argparse.ArgumentTypeError(f"'{text}': numbers of at least 1 are expected, as 2,4")
+    return [int(word) for word in text.split(",")]
+
+
 def run_main(main):
     """Ends the program, by Ctrl-C, behind a pipe that is closed and where an error is one line too."""
     try:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # compare --history keeps each run and prints what moved since the last one of its kind. Scripts that write the results of
-# a table take the place of the launchers.
+# a table take the place of the launchers. Options that make no sense are refused by one line.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 command -v python3 >/dev/null || tap_skip_all "no python3"
@@ -51,4 +51,26 @@ echo '{"kind": 1}' >>"$history"
 compare 1.0 2.0
 tap_check "a line that is no run: refused by its number" grep -q "line 7 is no run of compare" "$err"
 tap_check "with status 2" test "$status" = 2
+
+# refused ARGUMENT…: one line, status 2, nothing has run
+refused()
+{
+    run_job 30 "$top_srcdir/perftest/compare" "$@"
+    tap_check "$*: refused by one line" test "$status:$(wc -l <"$err"):$(wc -l <"$out")" = 2:1:0
+}
+
+mkdir "$tap_dir/build"
+printf '#!/bin/sh\nexit 1\n' >"$tap_dir/build/oshrun"
+chmod +x "$tap_dir/build/oshrun"
+cd "$tap_dir" || exit 99
+for pes in x '' 2, 0 -3 2.5; do
+    refused builds build build --pes "$pes"
+    refused cores --pes "$pes"
+done
+refused builds build none
+refused builds build build --rows none
+refused builds build build --paths none
+refused builds build build --programs none
+refused builds build build -r 0
+refused builds build build --json none/file
 tap_done
