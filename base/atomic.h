@@ -106,7 +106,6 @@ static inline void wsh_order_returns(void)
 }
 #endif
 
-/* Tells the core that it spins, without giving it up. */
 /* The line at `addr` will be written: bring it here meanwhile. GCC's own is a load by default on x86. */
 static inline void wsh_cpu_will_write(const void *addr)
 {
@@ -117,6 +116,7 @@ static inline void wsh_cpu_will_write(const void *addr)
 #endif
 }
 
+/* Tells the core that it spins, without giving it up. */
 static inline void wsh_cpu_relax(void)
 {
 #if defined(__x86_64__)
