@@ -145,7 +145,8 @@ def build_rows(path, pes):
                 ("amo_latency", "-m fetch_add", "fetch_add", (8,)),
                 ("put_signal_latency", "-s 8 -m put_signal+quiet", "put_signal+quiet", (8,)),
                 *(("barrier", f"-m {op}", op, (0,)) for op in ("barrier_all", "sync_all")),
-                *((program + "_latency", f"-s 8,64k -m {op}", op, (8, 65536)) for _, program, op in COLLECTIVES))
+                *((program + "_latency", f"-s 8,64k -m {op}", op, (8, 65536)) for _, program, op in COLLECTIVES),
+                *(("nonblocking", f"-s 8 -m {op}", op, (8,)) for op in ("alltoall_nb", "alltoall_nb_8")))
     return [Row(f"{path} {n} PEs: {op}" + f" {size}" * bool(size), Run(program, n, words), op, size)
             for n in pes for program, words, op, sizes in programs for size in sizes]
 
