@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Of a page: else the speed of a team would hang on the length of what lies before, by which lines share a set. */
+/* Of a page: else the speed of a team hangs on the length of what lies before (broadcast of 8 bytes 1.09 times). */
 #define POOL_ALIGN 4096
 
 int wsh_pool_open(struct wsh_pool *pool, struct wsh_heap *heap, size_t len, size_t least)
