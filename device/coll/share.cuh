@@ -16,7 +16,8 @@ struct wsh_dev_range {
 /* Part i of n of a range, at a multiple of `unit` from its begin; the last ones may be empty. */
 static WSH_DEV struct wsh_dev_range wsh_dev_part(struct wsh_dev_range whole, size_t unit, unsigned i, unsigned n)
 {
-    size_t len = whole.end - whole.begin, step = ((len + n - 1) / n + unit - 1) / unit * unit;
+    size_t len = whole.end - whole.begin, units = (len + unit - 1) / unit + n - 1;
+    size_t step = unit * (units >> 32 ? units / n : (uint32_t)units / n); /* a division of 32 bits takes less */
     size_t begin = i * step < len ? i * step : len, end = begin + step < len ? begin + step : len;
 
     return wsh_dev_range{whole.begin + begin, whole.begin + end};

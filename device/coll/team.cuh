@@ -48,6 +48,12 @@ static WSH_DEV int wsh_dev_after_me(const struct wsh_dev_group &group, unsigned 
     return member < group.n_pes ? member : member - group.n_pes;
 }
 
+/* This member for 0, then the others. */
+static WSH_DEV int wsh_dev_from_me(const struct wsh_dev_group &group, unsigned i)
+{
+    return i ? wsh_dev_after_me(group, i - 1) : group.my_pe;
+}
+
 /* Members on several hosts: such a team has no LL lines. Its calls are hosts.cuh's. */
 static WSH_DEV bool wsh_dev_has_hosts(const struct wsh_dev_group &group)
 {

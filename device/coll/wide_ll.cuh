@@ -16,11 +16,16 @@
     128 /* blocks of all PEs of a GPU that may wait at once: it has 108 to 148 processors */
 
 /* The blocks that take part in a call in which they wait: the first ones. */
-static WSH_DEV unsigned wsh_dev_openers()
+static WSH_DEV unsigned wsh_dev_openers_of(unsigned sharers)
 {
-    unsigned most = WSH_WIDE_WAITERS / wsh_device_view.sharers;
+    unsigned most = WSH_WIDE_WAITERS / sharers;
 
     return gridDim.x < most ? gridDim.x : most ? most : 1;
+}
+
+static WSH_DEV unsigned wsh_dev_openers()
+{
+    return wsh_dev_openers_of(wsh_device_view.sharers);
 }
 
 /* This lane among those of all such blocks, and how many they are. */

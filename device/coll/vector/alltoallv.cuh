@@ -44,32 +44,24 @@ static WSH_DEV size_t wsh_dev_vector_padded(size_t len)
 
 /* All lanes: bytes of the block for `to`, from `at` on, to the place it is given, for which they wait, if any. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_vector_store(const struct wsh_dev_group &group, const struct wsh_dev_vector &v, size_t at,
-                                       size_t len, int to)
+static WSH_DEV void wsh_dev_vector_store(const struct wsh_dev_group &group, const struct wsh_dev_vector &v, size_t at,
+                                         size_t len, int to)
 {
     const struct wsh_ptx_pair *line = wsh_dev_ll_from(group, group.area, to) + 1;
-    uint64_t place;
+    const char *from = wsh_dev_vector_block(v, to) + at;
+    uint64_t dest = (uint64_t)v.dest + at;
 
-    if (to == group.my_pe)
-        place = v.dest_offsets[to] * v.width;
-    else
-        place = wsh_dev_ll_line_take(group, line, wsh_ptx_get(line));
-    if (place != WSH_VECTOR_REFUSED)
-        wsh_dev_store_at<S>(group, v.dest + place + at, wsh_dev_vector_block(v, to) + at, len, to);
-}
+    if (to == group.my_pe) {
+        dest += v.dest_offsets[to] * v.width;
+    } else {
+        uint64_t place = wsh_dev_ll_line_take(group, line, wsh_ptx_get(line));
 
-/* All lanes of a part: their share of this member's own block, if that is stored. */
-template <int S>
-static WSH_DEV void wsh_dev_vector_store_own(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
-                                             struct wsh_dev_vector_part of)
-{
-    struct wsh_dev_range own = {0, wsh_dev_vector_stored<S>(group, v, group.my_pe, of.parts)};
-
-    if (!own.end)
-        return;
-    own = wsh_dev_part(own, WSH_SHARE_UNIT, of.part, of.parts);
-    if (own.begin < own.end)
-        wsh_dev_vector_store<S>(group, v, own.begin, own.end - own.begin, group.my_pe);
+        if (place == WSH_VECTOR_REFUSED)
+            return;
+        dest = wsh_dev_member(group, (char *)dest + place, len, to);
+    }
+    if (dest != (uint64_t)from)
+        wsh_dev_store<S>(dest, from, len);
 }
 
 /*
@@ -77,22 +69,20 @@ static WSH_DEV void wsh_dev_vector_store_own(const struct wsh_dev_group &group, 
  * comes first, while places are on their way.
  */
 template <int S>
-WSH_DEV_CALL void wsh_dev_vector_push(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
-                                      struct wsh_dev_vector_part of, bool keeps)
+static WSH_DEV void wsh_dev_vector_push(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
+                                        struct wsh_dev_vector_part of, bool keeps)
 {
-    unsigned n = (unsigned)group.n_pes - 1;
+    unsigned n = (unsigned)group.n_pes;
     struct wsh_dev_range mine = {0, 0};
     size_t at = 0;
 
-    if (keeps)
-        wsh_dev_vector_store_own<S>(group, v, of);
 #pragma unroll 1
-    for (unsigned i = 0; i < n; i++)
-        mine.end += wsh_dev_vector_padded(wsh_dev_vector_stored<S>(group, v, wsh_dev_after_me(group, i), of.parts));
+    for (unsigned i = keeps ? 0 : 1; i < n; i++)
+        mine.end += wsh_dev_vector_padded(wsh_dev_vector_stored<S>(group, v, wsh_dev_from_me(group, i), of.parts));
     mine = wsh_dev_part(mine, WSH_SHARE_UNIT, of.part, of.parts);
 #pragma unroll 1
-    for (unsigned i = 0; i < n && at < mine.end; i++) {
-        int to = wsh_dev_after_me(group, i);
+    for (unsigned i = keeps ? 0 : 1; i < n && at < mine.end; i++) {
+        int to = wsh_dev_from_me(group, i);
         size_t len = wsh_dev_vector_stored<S>(group, v, to, of.parts);
         size_t begin = mine.begin > at ? mine.begin - at : 0, end = mine.end - at < len ? mine.end - at : len;
 
@@ -102,23 +92,32 @@ WSH_DEV_CALL void wsh_dev_vector_push(const struct wsh_dev_group &group, const s
     }
 }
 
-/* All lanes of a part: blocks of any length; `first`: a lane's first member. True: dest is too small. */
+/* The same out of line, where registers are few and most calls have nothing to store. */
 template <int S>
+WSH_DEV_CALL void wsh_dev_vector_push_apart(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
+                                            struct wsh_dev_vector_part of, bool keeps)
+{
+    wsh_dev_vector_push<S>(group, v, of, keeps);
+}
+
+/* All lanes of a part: blocks of any length; `first`: a lane's first member. True: dest is too small. */
+template <int S, bool APART>
 static WSH_DEV bool wsh_dev_vector_move(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
                                         struct wsh_dev_vector_part of, struct wsh_dev_vector_lanes mine,
-                                        struct wsh_dev_vector_pair first, bool stores)
+                                        struct wsh_dev_vector_pair first, uint64_t area, bool stores)
 {
     bool refuses = false;
 
-    wsh_dev_vector_send<S, true>(group, v, mine, first, of.parts);
+    wsh_dev_vector_send<S, true>(group, v, mine, first, area, of.parts);
     if (v.need) {
-        refuses = wsh_dev_vector_find<S>(wsh_dev_group(group), wsh_dev_vector(v), of.part == 0);
-        if (mine.first + 1 < (unsigned)group.n_pes)
-            first = wsh_dev_vector_pair_of(v, wsh_dev_after_me(group, mine.first));
+        refuses = wsh_dev_vector_find<S>(group, v, of.part == 0);
+        first = wsh_dev_vector_first(group, v, mine);
     }
     wsh_dev_vector_keep<S>(group, v, of, !refuses && !wsh_dev_vector_stored<S>(group, v, group.my_pe, of.parts));
-    if (stores)
-        wsh_dev_vector_push<S>(wsh_dev_group(group), wsh_dev_vector(v), of, !refuses);
+    if (stores && APART)
+        wsh_dev_vector_push_apart<S>(group, v, of, !refuses);
+    else if (stores)
+        wsh_dev_vector_push<S>(group, v, of, !refuses);
     if (!refuses)
         wsh_dev_vector_receive<S, true>(group, v, mine, first);
     return refuses;
@@ -138,20 +137,29 @@ static WSH_DEV void wsh_dev_vector_signal(const struct wsh_dev_group &group, con
     }
 }
 
-/* Whether a member stores its block for this one, as its first line says where that depends on its lanes. */
+/* Whether a member stores its block for this one, as its first line, `head`, says where that depends on its lanes. */
 template <int S>
-static WSH_DEV bool wsh_dev_vector_is_stored(const struct wsh_dev_group &group, int from, size_t len)
+static WSH_DEV bool wsh_dev_vector_is_stored(const struct wsh_dev_group &group, int from, size_t len,
+                                             struct wsh_ptx_pair head)
 {
-    const struct wsh_ptx_pair *line = wsh_dev_ll_from(group, group.area, from);
-
     return len > wsh_dev_vector_room<S>(group) &&
            (!wsh_dev_vector_may(group, len) ||
-            (wsh_dev_ll_line_take(group, line, wsh_ptx_get(line)) & WSH_VECTOR_STORED) != 0);
+            (wsh_dev_ll_line_take(group, wsh_dev_ll_from(group, group.area, from), head) & WSH_VECTOR_STORED) != 0);
+}
+
+/* The lanes that signal: a member's first line, of members from `base` on, as it is; before what it overlaps with. */
+template <int S>
+static WSH_DEV struct wsh_ptx_pair wsh_dev_vector_glance(const struct wsh_dev_group &group, int base)
+{
+    int from = base + (int)wsh_dev_signaller<S>();
+
+    return wsh_ptx_get(wsh_dev_ll_from(group, group.area, from < group.n_pes ? from : 0));
 }
 
 /* The same lanes: awaits the flags of those who store a block for this member, and acquires. */
 template <int S>
-static WSH_DEV void wsh_dev_vector_await(const struct wsh_dev_group &group, const struct wsh_dev_vector &v)
+static WSH_DEV void wsh_dev_vector_await(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
+                                         struct wsh_ptx_pair head)
 {
     struct wsh_dev_patience patience = {{group.what, nullptr, wsh_dev_done(group), SHMEM_CMP_GE, 0}, 0};
     bool any = false;
@@ -160,32 +168,38 @@ static WSH_DEV void wsh_dev_vector_await(const struct wsh_dev_group &group, cons
     for (int base = 0; base < group.n_pes; base += (int)wsh_dev_signallers<S>()) {
         int from = base + (int)wsh_dev_signaller<S>();
         bool mine = from < group.n_pes && from != group.my_pe &&
-                    wsh_dev_vector_is_stored<S>(group, from, wsh_dev_vector_taken(v, from));
+                    wsh_dev_vector_is_stored<S>(group, from, wsh_dev_vector_taken(v, from), head);
         const uint64_t *word = wsh_dev_word_from(group, group.area, mine ? from : 0);
 
         any |= mine;
         patience.wait.word = word;
         while (wsh_dev_any_signaller<S>(mine && (int64_t)(wsh_ptx_poll(word) - wsh_dev_done(group)) < 0))
             wsh_dev_wait_longer(&patience);
+        if (base + (int)wsh_dev_signallers<S>() < group.n_pes)
+            head = wsh_dev_vector_glance<S>(group, base + (int)wsh_dev_signallers<S>());
     }
     if (wsh_dev_any_signaller<S>(any))
         wsh_ptx_acquire();
 }
 
-/* All lanes, after a barrier: the end of a call; `counts` the epoch too. */
+/* The lanes that signal, after a barrier: the end of a call, in which the others wait for them. `head`: a glance. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_vector_finish(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
-                                        unsigned parts, bool stores, bool counts)
+static WSH_DEV void wsh_dev_vector_end(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
+                                       unsigned parts, bool stores, struct wsh_ptx_pair head)
 {
-    if (wsh_dev_is_poller<S>()) {
-        if (stores) {
-            wsh_ptx_release();
-            wsh_dev_vector_signal<S>(group, v, parts);
-        }
-        if (counts)
-            wsh_dev_epoch_count<S>(group);
-        wsh_dev_vector_await<S>(group, v);
+    if (stores) {
+        wsh_ptx_release();
+        wsh_dev_vector_signal<S>(group, v, parts);
     }
+    wsh_dev_vector_await<S>(group, v, head);
+}
+
+/* All lanes, after a barrier: the end of a call by one scope. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_vector_finish(const struct wsh_dev_group &group, const struct wsh_dev_vector &v, bool stores)
+{
+    if (wsh_dev_is_poller<S>())
+        wsh_dev_vector_end<S>(group, v, 1, stores, wsh_dev_vector_glance<S>(group, 0));
     wsh_dev_sync<S>();
 }
 
@@ -199,16 +213,17 @@ WSH_DEV_CALL bool wsh_dev_vector_exchange_any(const struct wsh_dev_group &group,
 
     if (mine.first + 1 < (unsigned)group.n_pes)
         first = wsh_dev_vector_pair_of(v, wsh_dev_after_me(group, mine.first));
-    refuses = wsh_dev_vector_move<S>(group, v, wsh_dev_vector_part{0, 1}, mine, first, stores);
+    refuses = wsh_dev_vector_move<S, true>(group, v, wsh_dev_vector_part{0, 1}, mine, first, 0, stores);
     wsh_dev_sync<S>();
-    wsh_dev_vector_finish<S>(group, v, 1, stores, false);
+    wsh_dev_vector_finish<S>(group, v, stores);
     return refuses;
 }
 
 /* What a call needs to know first, in loads that overlap: whether blocks are long, and about a lane's first member. */
 template <int S>
 static WSH_DEV bool wsh_dev_vector_begin(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
-                                         const struct wsh_dev_vector_lanes &mine, struct wsh_dev_vector_pair *first)
+                                         const struct wsh_dev_vector_lanes &mine, struct wsh_dev_vector_pair *first,
+                                         uint64_t *area = nullptr)
 {
     unsigned n = (unsigned)group.n_pes, lane = wsh_dev_lane<S>();
     size_t room = wsh_dev_vector_room<S>(group), given = v.counts[lane < n ? lane : 0], taken = 0;
@@ -216,8 +231,10 @@ static WSH_DEV bool wsh_dev_vector_begin(const struct wsh_dev_group &group, cons
 
     if (!v.need) {
         taken = v.dest_counts[lane < n ? lane : 0];
-        *first = wsh_dev_vector_pair_of(v, mine.first + 1 < n ? wsh_dev_after_me(group, mine.first) : 0);
+        *first = wsh_dev_vector_first(group, v, mine);
     }
+    if (area)
+        *area = wsh_dev_vector_first_area(group, mine);
     is_long = given * v.width > room || taken * v.width > room;
 #pragma unroll 1
     for (unsigned i = lane + wsh_dev_size<S>(); i < n; i += wsh_dev_size<S>())
@@ -237,9 +254,9 @@ template <int S> static WSH_DEV void wsh_dev_vector_enter(struct wsh_dev_group *
 template <int S>
 static WSH_DEV void wsh_dev_vector_exchange_short(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
                                                   const struct wsh_dev_vector_lanes &mine,
-                                                  const struct wsh_dev_vector_pair &first)
+                                                  const struct wsh_dev_vector_pair &first, uint64_t area)
 {
-    wsh_dev_vector_send<S, false>(group, v, mine, first, 1);
+    wsh_dev_vector_send<S, false>(group, v, mine, first, area, 1);
     wsh_dev_vector_keep<S>(group, v, wsh_dev_vector_part{0, 1}, true);
     wsh_dev_vector_receive<S, false>(group, v, mine, first);
     wsh_dev_sync<S>();
@@ -267,36 +284,79 @@ WSH_DEV_CALL int wsh_dev_alltoallv(const char *what, shmem_team_t team, const st
     wsh_dev_vector_enter<S>(&group);
     if (is_long || v.need)
         return wsh_dev_vector_exchange_any<S>(wsh_dev_group(group), v);
-    wsh_dev_vector_exchange_short<S>(group, v, mine, first);
+    wsh_dev_vector_exchange_short<S>(group, v, mine, first, 0);
     return 0;
+}
+
+/* What functions find in memory: one for all lanes of a block, or a copy of each. */
+struct wsh_dev_vector_call {
+    struct wsh_dev_group group;
+    struct wsh_dev_vector v;
+};
+
+/* All lanes; `shared`: it is one for all, and this a barrier. */
+template <int S>
+static WSH_DEV void wsh_dev_vector_hold(struct wsh_dev_vector_call *call, bool shared,
+                                        const struct wsh_dev_group &group, const struct wsh_dev_vector &v)
+{
+    if (!shared || wsh_dev_lane<S>() == 0)
+        *call = wsh_dev_vector_call{group, v};
+    if (shared)
+        wsh_dev_sync<S>();
+}
+
+/* The lanes that signal, of `head` of each: whether no block is stored for this member, as far as that is there. */
+template <int S>
+static WSH_DEV bool wsh_dev_vector_all_by_ll(const struct wsh_dev_group &group, struct wsh_ptx_pair head)
+{
+    int from = (int)wsh_dev_signaller<S>();
+    bool by_ll = from >= group.n_pes || from == group.my_pe ||
+                 (wsh_dev_ll_line_is(head, group.epoch) && !wsh_dev_vector_says_stored(group, head));
+
+    return group.n_pes <= (int)wsh_dev_signallers<S>() && !wsh_dev_any_signaller<S>(!by_ll);
 }
 
 /* By all blocks of a kernel, each its share of all bytes; the last one to end sets the flags. */
 template <int S>
-static WSH_DEV void wsh_dev_vector_wide(const struct wsh_dev_group &group, const struct wsh_dev_vector &v)
+static WSH_DEV void wsh_dev_vector_wide(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
+                                        struct wsh_dev_vector_part of, struct wsh_dev_vector_pair first, uint64_t area)
 {
-    struct wsh_dev_vector_part of = {blockIdx.x, wsh_dev_openers()};
     struct wsh_dev_vector_lanes mine = wsh_dev_vector_share<S>(group, of);
-    bool has = mine.first + 1 < (unsigned)group.n_pes, stores;
-    struct wsh_dev_vector_pair first = wsh_dev_vector_pair_of(v, has ? wsh_dev_after_me(group, mine.first) : 0);
+    struct wsh_ptx_pair head;
+    bool stores;
 
+    if (group.n_pes > 2 || v.need) { /* else the one other member is the first of all lanes */
+        first = wsh_dev_vector_first(group, v, mine);
+        area = wsh_dev_vector_first_area(group, mine);
+    }
     stores = wsh_dev_vector_stores<S>(group, v, of.parts);
     if (of.part < of.parts)
-        wsh_dev_vector_move<S>(group, v, of, mine, first, stores);
-    if (wsh_dev_last_block<S>(group, stores))
-        wsh_dev_vector_finish<S>(wsh_dev_group(group), wsh_dev_vector(v), of.parts, stores, true);
+        wsh_dev_vector_move<S, false>(group, v, of, mine, first, area, stores);
+    head = wsh_dev_vector_glance<S>(group, 0);
+    if (!wsh_dev_last_block<S>(group, stores))
+        return;
+    if (wsh_dev_is_poller<S>()) {
+        wsh_dev_epoch_count<S>(group);
+        if (stores || !wsh_dev_vector_all_by_ll<S>(group, head))
+            wsh_dev_vector_end<S>(group, v, of.parts, stores, head);
+    }
+    wsh_dev_sync<S>();
 }
 
 /*
  * The first block alone moves what is short; the others know that, and end. In the epoch of a sweep the last one to end
- * does all. `v` is where the caller has it, which may be the kernel's own arguments: calls get a copy.
+ * does all. `v` is where the caller has it, which may be the kernel's own arguments; `call` is memory for a copy,
+ * `shared` by the lanes or not.
  */
 template <int S>
-static WSH_DEV void wsh_dev_alltoallv_kernel(const char *what, shmem_team_t team, const struct wsh_dev_vector &v)
+static WSH_DEV void wsh_dev_alltoallv_kernel(const char *what, shmem_team_t team, const struct wsh_dev_vector &v,
+                                             struct wsh_dev_vector_call *call, bool shared)
 {
     struct wsh_dev_vector_pair first = {0, 0, 0, 0};
+    unsigned sharers = wsh_device_view.sharers; /* early: loads overlap */
     struct wsh_dev_vector_lanes mine;
     struct wsh_dev_group group;
+    uint64_t area;
     bool is_long;
 
     if (wsh_dev_spans_hosts(what, team)) {
@@ -306,25 +366,33 @@ static WSH_DEV void wsh_dev_alltoallv_kernel(const char *what, shmem_team_t team
     }
     group = wsh_dev_wide_group(what, team);
     mine = wsh_dev_vector_share<S>(group, wsh_dev_vector_part{0, 1});
-    is_long = wsh_dev_vector_begin<S>(group, v, mine, &first);
+    is_long = wsh_dev_vector_begin<S>(group, v, mine, &first, &area);
+    if (!is_long && blockIdx.x != 0)
+        return;
     if (is_long && ((uint32_t)group.epoch & WSH_SWEEP_MASK)) {
-        wsh_dev_vector_wide<S>(group, v);
+        wsh_dev_vector_hold<S>(call, shared, group, v);
+        wsh_dev_vector_wide<S>(call->group, call->v, wsh_dev_vector_part{blockIdx.x, wsh_dev_openers_of(sharers)},
+                               first, area);
         return;
     }
-    if (is_long ? !wsh_dev_last_block<S>(group, false) : blockIdx.x != 0)
+    if (is_long && !wsh_dev_last_block<S>(group, false))
         return;
     wsh_dev_vector_enter<S>(&group);
-    if (is_long || v.need)
-        wsh_dev_vector_exchange_any<S>(wsh_dev_group(group), wsh_dev_vector(v));
-    else
-        wsh_dev_vector_exchange_short<S>(group, v, mine, first);
+    if (is_long || v.need) {
+        wsh_dev_vector_hold<S>(call, shared, group, v);
+        wsh_dev_vector_exchange_any<S>(call->group, call->v);
+    } else {
+        wsh_dev_vector_exchange_short<S>(group, v, mine, first, area);
+    }
 }
 
 /* 0. */
 template <int S>
 WSH_DEV_CALL int wsh_dev_alltoallv_wide(const char *what, shmem_team_t team, const struct wsh_dev_vector &v)
 {
-    wsh_dev_alltoallv_kernel<S>(what, team, v);
+    struct wsh_dev_vector_call call;
+
+    wsh_dev_alltoallv_kernel<S>(what, team, v, &call, false);
     return 0;
 }
 

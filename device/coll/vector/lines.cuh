@@ -76,6 +76,26 @@ static WSH_DEV struct wsh_dev_vector_lanes wsh_dev_vector_share(const struct wsh
     return wsh_dev_vector_lanes{lane / each, size / each, lane % each, each};
 }
 
+static WSH_DEV int wsh_dev_vector_first_member(const struct wsh_dev_group &group,
+                                               const struct wsh_dev_vector_lanes &mine)
+{
+    return mine.first + 1 < (unsigned)group.n_pes ? wsh_dev_after_me(group, mine.first) : group.my_pe;
+}
+
+/* Of a lane's first member, or this one where it has none. */
+static WSH_DEV struct wsh_dev_vector_pair wsh_dev_vector_first(const struct wsh_dev_group &group,
+                                                               const struct wsh_dev_vector &v,
+                                                               const struct wsh_dev_vector_lanes &mine)
+{
+    return wsh_dev_vector_pair_of(v, wsh_dev_vector_first_member(group, mine));
+}
+
+static WSH_DEV uint64_t wsh_dev_vector_first_area(const struct wsh_dev_group &group,
+                                                  const struct wsh_dev_vector_lanes &mine)
+{
+    return wsh_dev_member_area(group, wsh_dev_vector_first_member(group, mine));
+}
+
 /* Whether blocks of so many bytes may go by LL lines, if their sender has lanes for them. */
 static WSH_DEV bool wsh_dev_vector_may(const struct wsh_dev_group &group, size_t len)
 {
@@ -106,14 +126,14 @@ static WSH_DEV bool wsh_dev_vector_says_stored(const struct wsh_dev_group &group
 
 /* LONG: blocks may be longer than the room. Elsewhere that is known not to be, and no place is told. */
 template <int S, bool LONG>
-static WSH_DEV void wsh_dev_vector_send_to(const struct wsh_dev_group &group, const char *from, int to,
+static WSH_DEV void wsh_dev_vector_send_to(const struct wsh_dev_group &group, const char *from, uint64_t area,
                                            const struct wsh_dev_vector_pair &pair,
                                            const struct wsh_dev_vector_lanes &mine, unsigned parts, bool tells)
 {
     bool by_ll = !LONG || wsh_dev_vector_by_ll<S>(group, pair.given, parts);
     unsigned units = WSH_VECTOR_HEAD + (by_ll ? wsh_dev_ll_for(pair.given) : 0);
     uint64_t says = pair.given | (by_ll ? 0 : WSH_VECTOR_STORED);
-    struct wsh_ptx_pair *ll = wsh_dev_ll_from(group, wsh_dev_member_area(group, to), group.my_pe);
+    struct wsh_ptx_pair *ll = wsh_dev_ll_from(group, area, group.my_pe);
 
 #pragma unroll 1
     for (unsigned unit = mine.lane; unit < units; unit += WSH_VECTOR_AHEAD * mine.size) {
@@ -134,11 +154,14 @@ static WSH_DEV void wsh_dev_vector_send_to(const struct wsh_dev_group &group, co
     }
 }
 
-/* All lanes: counts, blocks that go by LL lines, and places where they are known. `first`: that of the first member. */
+/*
+ * All lanes: counts, blocks that go by LL lines, and places where they are known. `first` and `area`, unless
+ * that is 0, are the first member's.
+ */
 template <int S, bool LONG>
 static WSH_DEV void wsh_dev_vector_send(const struct wsh_dev_group &group, const struct wsh_dev_vector &v,
                                         const struct wsh_dev_vector_lanes &mine,
-                                        const struct wsh_dev_vector_pair &first, unsigned parts)
+                                        const struct wsh_dev_vector_pair &first, uint64_t area, unsigned parts)
 {
 #pragma unroll 1
     for (unsigned i = mine.first; i + 1 < (unsigned)group.n_pes; i += mine.step) {
@@ -147,7 +170,9 @@ static WSH_DEV void wsh_dev_vector_send(const struct wsh_dev_group &group, const
 
         if (i != mine.first)
             pair = wsh_dev_vector_pair_of(v, to);
-        wsh_dev_vector_send_to<S, LONG>(group, v.source + pair.at, to, pair, mine, parts,
+        if (i != mine.first || !area)
+            area = wsh_dev_member_area(group, to);
+        wsh_dev_vector_send_to<S, LONG>(group, v.source + pair.at, area, pair, mine, parts,
                                         LONG && !v.need && pair.taken > wsh_dev_vector_room<S>(group));
     }
 }
