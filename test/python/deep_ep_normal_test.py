@@ -29,6 +29,7 @@ from deep_ep_job import Job, Skipped  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 
 import deep_ep  # noqa: E402
+from warpshmem import _ep_arrays  # noqa: E402
 from deep_ep.utils import EventHandle, EventOverlap  # noqa: E402
 from deep_ep.utils.event import Launch, Order  # noqa: E402
 
@@ -332,14 +333,25 @@ def test_weights_are_added_over_ranks(job: Job) -> None:
     assert bool((weights >= used).all())
 
 
+class Event:
+    """An event of a GPU that is not there."""
+
+    number = 0
+
+    def record(self, stream: "Stream") -> None:
+        """Remember whose it is."""
+        self.number = stream.number
+
+
 class Stream:
     """A stream of a GPU that is not there, or its event."""
 
     waits: List[Tuple[int, int]] = []
     current: List["Stream"] = []
+    device_index = 0
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        self.number = self.cuda_stream = number
 
     def wait_stream(self, other: "Stream") -> None:
         """Note it."""
@@ -369,13 +381,16 @@ class Used:
 
 
 def test_streams_of_calls(job: Job) -> None:
-    """A call that is not asynchronous and waits for no event is on the caller's stream, and torch
-    is told nothing; each call comes after the one before it, on whatever stream that was."""
+    """A call that is not asynchronous and waits for no event is on the caller's stream; each call
+    comes after the one before it, on whatever stream that was. Torch is told of what a stream uses
+    only where the caller's does not wait for it, and in graphs."""
     if torch.cuda.is_available():
         raise Skipped("for machines without a GPU")
     order, comm, captured, seen = Order(), Stream(5), [False], []  # type: Any, Any, Any, List[int]
 
-    def call(number: int, is_async: bool = False, event: Any = None) -> List[int]:
+    def call(
+        number: int, is_async: bool = False, event: Any = None, waits_on: int = 0
+    ) -> List[int]:
         Stream.current[:], used = [Stream(number)], Used()
         Stream.waits.clear()
         launch = Launch(comm, event, is_async, order=order)
@@ -384,27 +399,35 @@ def test_streams_of_calls(job: Job) -> None:
             assert launch.stream == Stream.current[0]
         event = launch.finish((used,), ())
         assert (event.event is not None) == is_async
+        if waits_on:
+            Stream.current[:] = [Stream(waits_on)]
+            event.current_stream_wait()
         return used.by
 
     past = EventOverlap(EventHandle())
     past.event.event = Stream(9)  # type: ignore[union-attr]
     with mock.patch.multiple(
         torch.cuda,
+        Event=Event,
         current_stream=lambda: Stream.current[0],
         is_current_stream_capturing=lambda: captured[0],
         stream=lambda one: one,
     ), mock.patch.object(
         sys.modules[Launch.__module__], "tensors_of", lambda *values: list(values)
+    ), mock.patch.object(
+        _ep_arrays, "raw_stream", lambda gpu: Stream.current[0].number
     ):
         assert call(7) == [] and Stream.waits == []
         assert call(7, event=EventOverlap()) == [] and Stream.waits == []
         assert call(8) == [] and Stream.waits == [(8, 7)]
-        assert call(8, is_async=True) == [8, 5] and set(Stream.waits) == {(5, 8)}
+        assert call(8, is_async=True) == [5] and set(Stream.waits) == {(5, 8)}
         assert call(8) == [] and Stream.waits == [(8, 5)]
-        assert call(8, event=past) == [8, 5] and Stream.waits == [(5, 8), (5, 9), (8, 5)]
+        assert call(8, is_async=True, waits_on=8) == [] and Stream.waits[-1] == (8, 5)
+        assert call(8, is_async=True, waits_on=7) == [5] and Stream.waits[-1] == (7, 5)
+        assert call(8, event=past) == [] and Stream.waits == [(5, 9), (8, 5)]
         captured[0] = True
         assert call(6) == [6, 5] and Stream.waits == [(5, 6), (6, 5)]
-    assert seen == [7, 7, 8, 5, 8, 5, 5], seen
+    assert seen == [7, 7, 8, 5, 8, 5, 5, 5, 5], seen
 
 
 def test_streams_of_the_second_interface(job: Job) -> None:
@@ -430,6 +453,7 @@ def test_streams_of_the_second_interface(job: Job) -> None:
         told = mock.patch.object(torch.Tensor, "record_stream", lambda self, one: used.append(one), create=True)
         with told, mock.patch.multiple(
             torch.cuda,
+            Event=Event,
             current_stream=lambda: Stream.current[0],
             is_current_stream_capturing=lambda: False,
             stream=lambda one: one,

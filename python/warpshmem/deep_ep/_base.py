@@ -406,4 +406,6 @@ class Base(Redundant, Refused):
         event = launch.finish(inputs, made + held)
         if made:
             return made + (event,)
-        return EventOverlap(event.event or EventHandle(), results=results)
+        late = EventOverlap(event.event or EventHandle(), results=results)
+        late._held = event._held
+        return late

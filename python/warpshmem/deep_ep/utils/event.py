@@ -179,12 +179,31 @@ def _recorded(event: Optional[Union[EventOverlap, EventHandle]]) -> Optional[Any
     return handle.event if handle is not None else None
 
 
+class Fork:
+    """Lets a stream wait for another one, by an event that is made once."""
+
+    def __init__(self) -> None:
+        self.event: Any = None
+        self.at = 0  # as the driver knows it
+
+    def follow(self, first: Any, second: Any) -> None:
+        """What comes on the second stream waits for what is on the first."""
+        if self.at and _quick.stream_follow(self.at, first.cuda_stream, second.cuda_stream):
+            return
+        self.event = self.event or torch.cuda.Event()
+        self.event.record(first)
+        second.wait_event(self.event)
+        self.at = number_of(self.event)
+
+
 class Order:
     """The stream of the last of some calls that come one after another, also where streams
-    change."""
+    change; and the events of those that are asynchronous."""
 
     def __init__(self) -> None:
         self.last: Optional[Any] = None
+        self.fork = Fork()
+        self.spare: List[Tuple[Any, int]] = []
 
     def follow(self, stream: Any) -> None:
         """The next call is on `stream`."""
@@ -211,6 +230,7 @@ class Launch:
         self.stream, self.previous, self.is_async = stream, previous_event, async_finish
         self.second, self.order = second, order
         self._context: Any = None
+        self._plain = False  # events may be used again: no graph records them
         self.compute = torch.cuda.current_stream() if stream is not None else None
 
     def __enter__(self) -> "Launch":
@@ -218,13 +238,17 @@ class Launch:
             return self
         before, second = _recorded(self.previous), _recorded(self.second)
         if self.order is not None and not torch.cuda.is_current_stream_capturing():
+            self._plain = True
             if before is None and second is None and not self.is_async:
                 self.stream = self.compute
             self.order.follow(self.stream)
         if before is not None:
             self.stream.wait_event(before)
         elif self.stream != self.compute:
-            self.stream.wait_stream(self.compute)
+            if self._plain:
+                self.order.fork.follow(self.compute, self.stream)  # type: ignore[union-attr]
+            else:
+                self.stream.wait_stream(self.compute)
         if second is not None:
             self.stream.wait_event(second)
         if self.stream != self.compute:
@@ -241,6 +265,8 @@ class Launch:
         call."""
         if self.stream is None:
             return EventOverlap(EventHandle() if self.is_async else None)
+        if self._plain and self.stream != self.compute:
+            return self._finish_plain(list(inputs), list(outputs))
         if self.stream != self.compute:
             for tensor in tensors_of(*inputs, *outputs):
                 tensor.record_stream(self.compute)
@@ -251,3 +277,18 @@ class Launch:
             return EventOverlap()
         with torch.cuda.stream(self.stream):
             return EventOverlap(EventHandle())
+
+    def _finish_plain(self, inputs: List[Any], outputs: List[Any]) -> EventOverlap:
+        """The same of a call that no graph records. What it has made is memory of its stream, of
+        which torch must know that the caller's uses it; inputs are of the caller's, and are kept
+        until that has waited."""
+        assert self.stream is not None and self.order is not None
+        made = tensors_of(*outputs)
+        for tensor in made:
+            tensor.record_stream(self.compute)
+        if not self.is_async:
+            self.order.fork.follow(self.stream, self.compute)
+            return EventOverlap()
+        raw = self.stream.cuda_stream
+        handle = Lent(self.order.spare, self.stream, raw)
+        return behind(handle, self.stream, tensors_of(*inputs) + made, self.compute.cuda_stream)
