@@ -23,6 +23,8 @@ extern "C" __device__ int nvshmemx_sync_block(nvshmem_team_t team)
     return nvshmemx_team_sync_block(team);
 }
 
+#ifdef __CUDA_ARCH__ /* the pass of the host has no use for them, and no device code to make them of */
 #include "once.cuh"
+#endif
 
 #endif
