@@ -30,6 +30,18 @@ bodies=$(grep -c '^\.weak .*wsh_dev_\(reduce\|exchange\|barrier\)' "$tap_dir/few
 calls=$(grep -c '^\.extern .*wsh_dev_reduce_all' "$tap_dir/few.ptx")
 tap_check "$calls kinds of reductions called there, $bodies compiled" test "$bodies" = 0 -a "$calls" = 24
 
+# The pass of the host, which has no kernels' headers, and so none of their macros.
+toolkit=$(dirname "$(command -v "$nvcc")")/../include
+of=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\)\.\([0-9]*\),.*/-D__CUDACC_VER_MAJOR__=\1 -D__CUDACC_VER_MINOR__=\2/p')
+if [ -f "$toolkit/cuda_runtime.h" ]; then
+    # shellcheck disable=SC2086
+    run_job 60 "${CXX:-g++}" -E -x c++ -std=c++17 -D__CUDACC__ -D__NVCC__ -D__CUDACC_RDC__ -D__CUDA_ARCH_LIST__=900 $of \
+        $folders "-I$toolkit" "-I$toolkit/cccl" -include cuda_runtime.h -DSHMEMX_DEVICE_LIBRARY "$top_srcdir/device/library/names.cu"
+    tap_check "the host's pass of names.cu uses no macro of kernels" sh -c "[ $status = 0 ] && [ -s '$out' ] && ! grep -qw WSH_DEV '$out'"
+else
+    tap_skip "the host's pass of names.cu" "no cuda_runtime.h in $toolkit"
+fi
+
 if [ -z "${WSH_TEST_LONG:-}" ]; then
     tap_skip "time, archive, LTO-IR, modules, CMake" "some minutes; make check-long has them"
     tap_done
