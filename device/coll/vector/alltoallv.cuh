@@ -208,11 +208,9 @@ template <int S>
 WSH_DEV_CALL bool wsh_dev_vector_exchange_any(const struct wsh_dev_group &group, const struct wsh_dev_vector &v)
 {
     struct wsh_dev_vector_lanes mine = wsh_dev_vector_share<S>(group, wsh_dev_vector_part{0, 1});
-    struct wsh_dev_vector_pair first = {0, 0, 0, 0};
     bool stores = wsh_dev_vector_stores<S>(group, v, 1), refuses;
+    struct wsh_dev_vector_pair first = wsh_dev_vector_first(group, v, mine);
 
-    if (mine.first + 1 < (unsigned)group.n_pes)
-        first = wsh_dev_vector_pair_of(v, wsh_dev_after_me(group, mine.first));
     refuses = wsh_dev_vector_move<S, true>(group, v, wsh_dev_vector_part{0, 1}, mine, first, 0, stores);
     wsh_dev_sync<S>();
     wsh_dev_vector_finish<S>(group, v, stores);
