@@ -225,6 +225,7 @@ static cudaError_t ep_make_run(struct shmemx_ep *ep, struct ep_kernels *kernels)
     for (int near = 0; near < ep->shape.near && near < EP_NEAR_FEW; near++)
         kernels->run.near_few[near] = ep->near_arena[near];
     ep->state = kernels->run.state;
+    kernels->run.live = ep_live_of(&ep->shape, ep->state);
     return ep_fill_run(ep, kernels);
 }
 

@@ -19,7 +19,6 @@ static __global__ void __launch_bounds__(EP_THREADS)
 {
     if (!call.halves)
         return;
-    ep_low_masks_begin(&run, call.halves);
     ep_low_dispatch(&run, &call, call.halves);
 }
 #endif
@@ -30,7 +29,6 @@ static __global__ void __launch_bounds__(EP_THREADS)
 {
     if (!call.halves)
         return;
-    ep_low_masks_begin(&run, call.halves);
     ep_low_combine(&run, &call, call.halves);
 }
 #endif

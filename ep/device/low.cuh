@@ -66,11 +66,11 @@ EP_STEP int ep_low_far(const struct ep_run *run)
 
 /* Nor masks, but in low_masks.cu and low_far_masks.cu (masks/waits.cuh). */
 #ifndef EP_LOW_MASKS
-#define ep_low_masks_begin(run, halves) ((void)0)
-#define ep_low_masks_known(run) ((void)0)
+#define ep_low_masks_begin(run, call, halves) ((void)0)
 #define ep_masked(run, pe) ((void)(pe), 0)
-#define ep_masked_before(run, pe) ((void)(pe), 0)
-#define ep_lacks(run, expert) 0
+#define ep_known_any(run) 0
+#define ep_masked_before(run, call, pe) ((void)(pe), 0)
+#define ep_lacks(run, call, expert) 0
 #define ep_any_masked(run) 0
 #define ep_drops(run, renew) 0
 #define ep_dropped(run, pe) 0

@@ -54,6 +54,7 @@ struct ep_run {
     const int *pes;
     const shmemx_counter_t *counters;
     struct ep_state *state;
+    struct ep_live *live; /* of masks, behind the state */
     struct ep_phase *phase;
     char *near_few[EP_NEAR_FEW]; /* the first of near_arena */
     uint64_t ticket;             /* low latency: of this launch, for the host; 0: of a graph */

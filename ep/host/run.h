@@ -99,9 +99,10 @@ enum { EP_LANES = 1 };
  * dropped, `renew` from now on, and a PE's are; whether rows that a home adds up lie apart by PE.
  */
 #define ep_masked(run, pe) ((run)->masks && (run)->masks->masked[pe])
-#define ep_masked_before(run, pe) ep_masked(run, pe)
-#define ep_low_masks_known(run) ((void)0)
-#define ep_lacks(run, expert) 0 /* ep_absent_choices has taken it out */
+#define ep_known_any(run) 0 /* nothing asks: ep_masked says it */
+#define ep_masked_before(run, call, pe) ep_masked(run, pe)
+#define ep_low_masks_begin(run, call, halves) ((void)0)
+#define ep_lacks(run, call, expert) 0 /* ep_absent_choices has taken it out */
 #define ep_any_masked(run) ((run)->masks && (run)->masks->any)
 #define ep_drops(run, renew) ((run)->masks ? ep_absent_drops(run, renew) : 0)
 #define ep_dropped(run, pe) ((run)->masks->dropped[pe])

@@ -177,7 +177,7 @@ void ep_host_send_watched(const struct ep_run *run, const shmemx_ep_combine_t *a
 {
     enum ep_low_form form = ep_low_form(run, args);
     int tokens = ep_low_kept(run, args->handle)->tokens;
-    struct ep_low_call call = ep_low_call(run->state->combines, args->handle,
+    struct ep_low_call call = ep_low_call(run, run->state->combines, args->handle,
                                           tokens < 0 ? 0 : ep_low_least(tokens, run->shape.tokens));
 
     ep_low_begin(run, &call);

@@ -20,7 +20,6 @@ EP_STEP void ep_low_put_weights(const struct ep_run *run, const struct ep_low_ca
     float *from = (float *)(run->arena + shape->weights_send[call->parity]);
     int topk = shape->topk, columns = args->columns ? args->columns : topk;
 
-    ep_low_masks_known(run);
     EP_BY_GROUP(run, i, call->tokens * columns)
     {
         from[i / columns * topk + i % columns] = args->weights[i];
@@ -251,7 +250,7 @@ EP_LOOP void ep_low_answer(const struct ep_run *run, const struct ep_low_call *c
         int shift = ep_low_numbers_of(run).shift[source], each = ep_low_each(shape, shift);
         int items = ep_low_kept_count(run, call->handle, far) << shift, count = items ? items : 1;
 
-        if (ep_masked_before(run, ep_far_pe(shape, far)))
+        if (ep_masked_before(run, call, ep_far_pe(shape, far)))
             continue;
         record.far = far;
         record.given_up = ep_low_gives_up(run, args, far);

@@ -25,18 +25,21 @@ struct ep_low_call {
     uint32_t word;   /* the same in its words, never 0 */
     int parity, handle;
     int tokens; /* of this PE */
+    int lacks;  /* whether a PE was masked when the kernel began */
 };
 
 /* All workers, at the beginning: the last one to end counts up. */
-EP_STEP struct ep_low_call ep_low_call(uint64_t before, int handle, int tokens)
+EP_STEP struct ep_low_call ep_low_call(const struct ep_run *run, uint64_t before, int handle, int tokens)
 {
     struct ep_low_call call;
 
+    (void)run;
     call.number = before + 1;
     call.word = (uint32_t)(call.number % 0xffffffffu) + 1;
     call.parity = (int)(call.number % 2);
     call.handle = handle;
     call.tokens = tokens;
+    call.lacks = ep_known_any(run);
     return call;
 }
 

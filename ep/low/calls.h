@@ -18,8 +18,9 @@ EP_STEP void ep_low_dispatch(const struct ep_run *run, const shmemx_ep_dispatch_
     int sends = halves & SHMEMX_EP_SEND, receives = halves & SHMEMX_EP_RECEIVE;
     struct ep_state *state = run->state;
     struct ep_low_call call =
-        ep_low_call(sends ? state->dispatches : state->received, args->handle, args->tokens);
+        ep_low_call(run, sends ? state->dispatches : state->received, args->handle, args->tokens);
 
+    ep_low_masks_begin(run, &call, halves);
     EP_CLOCK(run, 0);
     if (sends)
         ep_low_send(run, &call, args);
@@ -48,9 +49,10 @@ EP_STEP void ep_low_combine(const struct ep_run *run, const shmemx_ep_combine_t 
     int sends = halves & SHMEMX_EP_SEND, receives = halves & SHMEMX_EP_RECEIVE;
     struct ep_state *state = run->state;
     int tokens = ep_low_kept(run, args->handle)->tokens;
-    struct ep_low_call call = ep_low_call(sends ? state->combines : state->combined, args->handle,
+    struct ep_low_call call = ep_low_call(run, sends ? state->combines : state->combined, args->handle,
                                           tokens < 0 ? 0 : ep_low_least(tokens, run->shape.tokens));
 
+    ep_low_masks_begin(run, &call, halves);
     EP_CLOCK(run, 8);
     if (sends)
         ep_low_combine_send(run, &call, args);

@@ -63,7 +63,7 @@ EP_STEP int ep_low_choice(const struct ep_run *run, const struct ep_low_call *ca
         expert = k < columns
                      ? ((const int32_t *)args->topk)[((size_t)token * columns + k) << shape->topk_shift]
                      : -1;
-    if ((uint32_t)expert >= (uint32_t)shape->experts || ep_lacks(run, expert))
+    if ((uint32_t)expert >= (uint32_t)shape->experts || ep_lacks(run, call, expert))
         return -1;
     return expert;
 }
@@ -132,7 +132,6 @@ EP_STEP void ep_low_rank_fill(const struct ep_run *run, const struct ep_low_call
         ep_low_rank_choice(run, &rank, i, token,
                            ep_low_choice(run, call, args, token, i - token * shape->topk));
     }
-    ep_low_masks_known(run);
     ep_sync_group(run);
     EP_BY_GROUP(run, row, rows)
     {

@@ -36,7 +36,7 @@ EP_STEP void ep_low_begin(const struct ep_run *run, const struct ep_low_call *ca
     {
         uint64_t *to = (uint64_t *)(ep_near_base(run, near) + shape->low_begun[call->parity]) + shape->local;
 
-        if (!ep_masked_before(run, ep_low_world(run, near)))
+        if (!ep_masked_before(run, call, ep_low_world(run, near)))
             ep_word_store(to, call->word);
     }
 }
@@ -234,10 +234,9 @@ EP_STEP void ep_low_recall(const struct ep_run *run, const struct ep_low_call *c
     {
         int tokens = ep_low_least(sources[i].tokens, shape->tokens), rows = sources[i].rows;
 
-        tokens = tokens < 0 || ep_masked_before(run, ep_low_source_pe(run, i)) ? 0 : tokens;
+        tokens = tokens < 0 || ep_masked_before(run, call, ep_low_source_pe(run, i)) ? 0 : tokens;
         ep_low_note_source(run, &numbers, i, tokens, rows < 0 ? 0 : ep_low_least(rows, tokens));
     }
-    ep_low_masks_known(run);
     ep_sync_group(run);
 }
 

@@ -22,7 +22,7 @@ EP_STEP void ep_low_tell(const struct ep_run *run, const struct ep_low_call *cal
                 ? (uint32_t)ep_low_total(rank, ep_low_world(run, near) * shape->mine + at)
                 : (uint32_t)call->tokens << 12 | (uint32_t)ep_low_total(rank, shape->experts + near);
 
-        if (ep_masked_before(run, ep_low_world(run, near)))
+        if (ep_masked_before(run, call, ep_low_world(run, near)))
             continue;
         ep_word_store(to, (uint64_t)number << 32 | call->word);
     }

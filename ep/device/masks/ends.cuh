@@ -20,41 +20,59 @@ EP_STEP bool ep_low_gives_up(const struct ep_run *run, const shmemx_ep_combine_t
 #define EP_DRAINED_NS 50000
 
 /*
- * By one thread, of the last group: whether a group has seen a mask. Those that have order what they have stored before
- * they end; others, which pay nothing for it, may have ended just now.
+ * By one thread, of the last group, where `seen` groups have seen a mask. Those order what they have stored before they
+ * end; others, which pay nothing for it, may have ended just now.
  */
-EP_STEP bool ep_low_seen_by_any(const struct ep_run *run, unsigned before, unsigned mine)
+EP_LOOP void ep_low_drain(unsigned seen)
 {
-    unsigned seen = before / EP_ARRIVED_SEEN + (mine != 0);
-
-    *(volatile unsigned *)&run->state->arrived[EP_ARRIVED_LAST] = 0;
-    if (!seen)
-        return false;
     for (uint64_t from = (uint64_t)ep_nanoseconds();
          seen < gridDim.x && (uint64_t)ep_nanoseconds() - from < EP_DRAINED_NS;)
         __nanosleep(1000);
     __threadfence();
-    return true;
+}
+
+/* An addition by one thread of its warp; atomicAdd would ask first which others of the warp add, too. */
+EP_STEP unsigned ep_arrive(unsigned *arrived, unsigned add)
+{
+#ifdef __CUDA_ARCH__
+    unsigned before;
+
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(arrived), "r"(add) : "memory");
+    return before;
+#else
+    return atomicAdd(arrived, add);
+#endif
 }
 
 enum ep_low_end { EP_LOW_NOT_LAST, EP_LOW_LAST, EP_LOW_LAST_MASKED };
 
-/* All threads. LAST in one thread of the last group; LAST_MASKED in all of them, where a group has seen a mask. */
+/*
+ * All threads. LAST in one thread of the last group; LAST_MASKED in all of them, where a group has seen a mask. What is
+ * rare is out of line, here and below: a kernel's last warps would wait for the instructions behind it, to end.
+ */
 EP_STEP enum ep_low_end ep_low_ends(const struct ep_run *run)
 {
-    bool last = false, masked = false;
+    unsigned *arrived = run->state->arrived + EP_ARRIVED_LAST, seen = 0;
+    bool last = false;
 
     __syncthreads();
     if (threadIdx.x == 0) {
-        unsigned mine = ep_any_masked(run), before;
+        unsigned add = 1, before;
 
-        if (mine)
+        if (ep_any_masked(run)) {
             __threadfence();
-        before = atomicAdd(run->state->arrived + EP_ARRIVED_LAST, mine ? 1u + EP_ARRIVED_SEEN : 1u);
+            add += EP_ARRIVED_SEEN;
+        }
+        before = ep_arrive(arrived, add);
         last = before % EP_ARRIVED_SEEN == gridDim.x - 1;
-        masked = last && ep_low_seen_by_any(run, before, mine);
+        if (last) {
+            *(volatile unsigned *)arrived = 0;
+            seen = (before + add) / EP_ARRIVED_SEEN;
+            if (seen)
+                ep_low_drain(seen);
+        }
     }
-    if (__syncthreads_or(masked))
+    if (__syncthreads_or(seen))
         return EP_LOW_LAST_MASKED;
     return last ? EP_LOW_LAST : EP_LOW_NOT_LAST;
 }
@@ -115,9 +133,11 @@ EP_STEP void ep_low_blank_source(const struct ep_run *run, const shmemx_ep_dispa
     }
 }
 
-EP_LOOP void ep_low_blank_all(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+EP_STEP void ep_low_blank_all(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                               const struct ep_low_call *call)
 {
+    if (!*(volatile uint32_t *)&ep_live(run)->blanks)
+        return;
     for (int source = 0; source < run->shape.near; source++) {
         volatile int32_t *blank = ep_live_at(run, EP_LIVE_BLANK, ep_live_near(run, source));
 
@@ -131,7 +151,7 @@ EP_LOOP void ep_low_blank_all(const struct ep_run *run, const shmemx_ep_dispatch
 }
 
 /* All tokens, by one group. */
-EP_LOOP void ep_low_sum_again(const struct ep_run *run, const shmemx_ep_combine_t *args,
+EP_STEP void ep_low_sum_again(const struct ep_run *run, const shmemx_ep_combine_t *args,
                               const struct ep_low_call *call)
 {
     int shift = ep_low_shift(&run->shape, call->tokens), each = ep_low_each(&run->shape, shift);
@@ -163,6 +183,25 @@ EP_STEP void ep_low_masks_end(const struct ep_run *run)
     live->met = 0;
 }
 
+/* By the last group. A call is passed by value: else it would lie in local memory all the way. */
+EP_LOOP void ep_low_dispatched_masked(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                                      struct ep_low_call call, int receives)
+{
+    if (receives)
+        ep_low_blank_all(run, args, &call);
+    ep_low_masks_end(run);
+}
+
+EP_LOOP void ep_low_combined_masked(const struct ep_run *run, const shmemx_ep_combine_t *args, struct ep_low_call call,
+                                    int receives)
+{
+    if (*(volatile uint32_t *)&ep_live(run)->any == *(volatile uint32_t *)&ep_live(run)->known_any)
+        return;
+    if (receives)
+        ep_low_sum_again(run, args, &call);
+    ep_low_masks_end(run);
+}
+
 /* True in one thread, when the call is over. */
 EP_STEP bool ep_low_dispatched(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                                const struct ep_low_call *call, int receives)
@@ -173,11 +212,8 @@ EP_STEP bool ep_low_dispatched(const struct ep_run *run, const shmemx_ep_dispatc
     if (end != EP_LOW_NOT_LAST && threadIdx.x == 0)
         ep_live(run)->passed = 0;
 #endif
-    if (end == EP_LOW_LAST_MASKED) {
-        if (receives && *(volatile uint32_t *)&ep_live(run)->blanks)
-            ep_low_blank_all(run, args, call);
-        ep_low_masks_end(run);
-    }
+    if (end == EP_LOW_LAST_MASKED)
+        ep_low_dispatched_masked(run, args, *call, receives);
     return end != EP_LOW_NOT_LAST && threadIdx.x == 0;
 }
 
@@ -186,12 +222,8 @@ EP_STEP bool ep_low_combined_by_last(const struct ep_run *run, const shmemx_ep_c
 {
     enum ep_low_end end = ep_low_ends(run);
 
-    if (end == EP_LOW_LAST_MASKED &&
-        *(volatile uint32_t *)&ep_live(run)->any != *(volatile uint32_t *)&ep_live(run)->known_any) {
-        if (receives)
-            ep_low_sum_again(run, args, call);
-        ep_low_masks_end(run);
-    }
+    if (end == EP_LOW_LAST_MASKED)
+        ep_low_combined_masked(run, args, *call, receives);
     return end != EP_LOW_NOT_LAST && threadIdx.x == 0;
 }
 

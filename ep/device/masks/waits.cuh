@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What kernels run on that go on without PEs (ep/masks.h), beside low.cuh: whoever waits for longer than the limit
- * masks the PE. Words of the block's memory, and until its first barrier one of the GPU's, say whether there is
- * anything to look at. docs/design/failures.md says how groups agree.
+ * masks the PE. Words of the block's memory, and until its first barrier what the call began with, say whether
+ * there is anything to look at. docs/design/failures.md says how groups agree.
  */
 #ifndef WSH_EP_DEVICE_MASKS_WAITS_CUH
 #define WSH_EP_DEVICE_MASKS_WAITS_CUH
@@ -30,7 +30,7 @@ EP_STEP volatile unsigned *ep_seen()
 
 EP_STEP struct ep_live *ep_live(const struct ep_run *run)
 {
-    return ep_live_of(&run->shape, run->state);
+    return run->live;
 }
 
 /* What others may change meanwhile. */
@@ -51,39 +51,17 @@ EP_STEP uint32_t ep_known_any(const struct ep_run *run)
     return ep_live(run)->known_any;
 }
 
-/* Begins to copy a word into the block's memory, by one thread; and, before a barrier of its block, ends it. */
-EP_STEP void ep_low_word_fetch(volatile unsigned *to, const uint32_t *from)
-{
-#ifdef __CUDA_ARCH__
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(const_cast<unsigned *>(to))),
-                 "l"(from)
-                 : "memory");
-#else
-    *to = *from;
-#endif
-}
+/* Nothing waits for the words here, but where no barrier of the block comes before the first wait. */
+#define ep_low_masks_begin(run, call, halves) ep_low_masks_seen((call)->lacks, halves)
 
-EP_STEP void ep_low_masks_known(const struct ep_run *run)
-{
-    (void)run;
-#ifdef __CUDA_ARCH__
-    if (threadIdx.x == 0)
-        asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
-/* Nothing waits for the word here, but where no barrier of the block comes before the first wait. */
-EP_STEP void ep_low_masks_begin(const struct ep_run *run, int halves)
+EP_STEP void ep_low_masks_seen(int known, int halves)
 {
     if (threadIdx.x == 0) {
-        ep_low_word_fetch(ep_seen() + EP_SEEN_ANY, &ep_live(run)->known_any);
+        ep_seen()[EP_SEEN_ANY] = (unsigned)known;
         ep_seen()[EP_SEEN_NEAR] = ep_seen()[EP_SEEN_VERDICT] = 0;
     }
-    if (!(halves & SHMEMX_EP_SEND)) {
-        ep_low_masks_known(run);
+    if (!(halves & SHMEMX_EP_SEND))
         __syncthreads();
-    }
 }
 
 /* A plain load: a wait, which says that memory has changed, lies between it and what it is to see. */
@@ -98,10 +76,8 @@ EP_STEP int ep_masked(const struct ep_run *run, int pe)
     return ep_any_masked(run) && *ep_live_at(run, EP_LIVE_MASKED, pe);
 }
 
-EP_STEP int ep_masked_before(const struct ep_run *run, int pe)
-{
-    return ep_known_any(run) && *ep_live_at(run, EP_LIVE_KNOWN, pe);
-}
+/* Whether it was when the kernel began: the call has read so early whether any was that nothing waits for it. */
+#define ep_masked_before(run, call, pe) ((call)->lacks && *ep_live_at(run, EP_LIVE_KNOWN, pe))
 
 /* Whether this group has seen that a near PE is masked, or knew. */
 EP_STEP bool ep_any_near_masked(const struct ep_run *run)
@@ -109,16 +85,13 @@ EP_STEP bool ep_any_near_masked(const struct ep_run *run)
     if (!ep_any_masked(run) || ep_seen()[EP_SEEN_NEAR])
         return ep_any_masked(run);
     for (int near = 0; near < run->shape.near; near++)
-        if (ep_masked_before(run, ep_live_near(run, near)))
+        if (*ep_live_at(run, EP_LIVE_KNOWN, ep_live_near(run, near)))
             return true;
     return false;
 }
 
 /* Whether the PE of an expert was masked at the beginning: tokens do not go there. */
-EP_STEP int ep_lacks(const struct ep_run *run, int expert)
-{
-    return ep_masked_before(run, ep_divide(expert, run->shape.by_mine));
-}
+#define ep_lacks(run, call, expert) ep_masked_before(run, call, ep_divide(expert, (run)->shape.by_mine))
 
 EP_STEP int ep_dropped(const struct ep_run *run, int pe)
 {
@@ -139,7 +112,8 @@ EP_STEP void ep_absent_note(const struct ep_run *run, int pe)
     *ep_live_at(run, EP_LIVE_BLANK, pe) = 1;
     *(volatile uint32_t *)&ep_live(run)->blanks = 1;
 }
-#define ep_absent_blank(run, args, come) ((void)(args), ep_absent_note(run, ep_low_source_pe(run, (come)->source)))
+#define ep_absent_blank(run, args, come) \
+    ((void)(args), ep_absent_note(run, ep_low_source_pe(run, (come)->source)))
 
 /* One lane of all that wait gets it; what it says is there before the PE counts as masked. */
 EP_STEP void ep_absent_mask(const struct ep_run *run, const struct ep_low_wait *wait, int pe)
@@ -176,7 +150,8 @@ EP_STEP bool ep_absent_is_due(const struct ep_run *run, struct ep_low_wait *wait
         wait->began = now;
     if ((int64_t)(now - (when > wait->began ? when : wait->began)) <= limit)
         return false;
-    return atomicCAS((unsigned long long *)&live->when, (unsigned long long)when, (unsigned long long)now) == when;
+    return atomicCAS((unsigned long long *)&live->when, (unsigned long long)when, (unsigned long long)now) ==
+           when;
 }
 
 /* Out of line: now and then, and where something is masked. What this PE itself owes comes, late. */

@@ -85,7 +85,9 @@ struct half {
 
 static void run(struct shmemx_ep *ep, void (*body)(void *), const void *call)
 {
-    struct half half = {{ep->shape, ep->arena, ep->near_arena, ep->pes, ep->counters, ep->state, ep->phase, {}, 0}, call};
+    struct half half = {{ep->shape, ep->arena, ep->near_arena, ep->pes, ep->counters, ep->state, ep_live_of(&ep->shape, ep->state),
+                         ep->phase, {}, 0},
+                        call};
 
     for (int near = 0; near < ep->shape.near && near < EP_NEAR_FEW; near++)
         half.run.near_few[near] = ep->near_arena[near];
@@ -202,7 +204,6 @@ static void low_dispatch_body(void *arg)
     struct half *half = (struct half *)arg;
     const shmemx_ep_dispatch_t *call = (const shmemx_ep_dispatch_t *)half->call;
 
-    ep_low_masks_begin(&half->run, call->halves);
     ep_low_dispatch(&half->run, call, call->halves);
 }
 
@@ -218,18 +219,16 @@ static void low_combine_body(void *arg)
     struct half *half = (struct half *)arg;
     const shmemx_ep_combine_t *call = (const shmemx_ep_combine_t *)half->call;
 
-    ep_low_masks_begin(&half->run, call->halves);
     ep_low_combine(&half->run, call, call->halves);
 }
 
 /* A mutant takes all PEs to be in the combine: it waits for none that brings nothing. */
 static void begin_all(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
 {
-    struct ep_low_call low =
-        ep_low_call(call->halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined, 0, 0);
+    uint64_t number = (call->halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined) + 1;
 
     for (int near = 0; near < ep->shape.near && lanes_mutant("run_ahead"); near++)
-        ((uint64_t *)(ep->arena + ep->shape.low_begun[low.parity]))[near] = low.word;
+        ((uint64_t *)(ep->arena + ep->shape.low_begun[number % 2]))[near] = number % 0xffffffffu + 1;
 }
 
 extern "C" void ep_host_low_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
