@@ -149,9 +149,11 @@ static int describe(struct moe_run *run)
     const struct moe_options *o = run->options;
     const struct moe_case *now = run->now;
     int low = now->phase == MOE_DECODE, fan = o->topk < run->npes ? (int)o->topk : run->npes;
+    long capacity = moe_capacity(o, now, run->npes);
     static const enum ref_routing routings[] = {REF_UNIFORM, REF_ZIPF, REF_HOT_EXPERT, REF_UNIFORM};
 
-    run->config = moe_config(o, now, run->backend->device, run->blocks ? run->blocks : (int)o->blocks);
+    run->config =
+        moe_config(o, now, run->npes, run->backend->device, run->blocks ? run->blocks : (int)o->blocks);
     run->mode = low ? REF_LOW_LATENCY : REF_HIGH_THROUGHPUT;
     run->job = (struct ref_job){.pes = run->npes,
                                 .hosts = run->npes / run->near,
@@ -166,8 +168,8 @@ static int describe(struct moe_run *run)
                                 .own_tokens = o->routing == MOE_ALONE ? tokens_of_first : NULL};
     run->route = moe_one_copy(run) ? REF_ONE_COPY : REF_DIRECT;
     run->parts = low ? now->experts / run->npes : 1;
-    run->rows = low ? (long)run->parts * (o->capacity ? o->capacity : (long)run->npes * now->tokens)
-                    : (o->capacity ? o->capacity : (long)now->tokens * fan);
+    run->rows = low ? (long)run->parts * (capacity ? capacity : (long)run->npes * now->tokens)
+                    : (capacity ? capacity : (long)now->tokens * fan);
     run->row_bytes = (size_t)o->hidden * (now->dtype == SHMEMX_EP_BF16 ? 2 : 1) +
                      (now->dtype == SHMEMX_EP_BF16 ? 0 : (size_t)o->hidden / WSH_EP_BLOCK * sizeof(float));
     return shmemx_ep_bytes(&run->config, run->npes, run->near, &run->bytes);

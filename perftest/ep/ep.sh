@@ -29,6 +29,8 @@ for bad in --nonsense '--hidden 100' '--topk 17' '--routing cold' '--route long'
     run_job 20 "$program" $bad
     tap_check "$bad: exit status 2, one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
 done
+run_job 20 "$oshrun" -n 2 "$program" --tokens 16 --experts 8 --hidden 256 --topk 2 --capacity 1024 -m 'decode.bf16.*.both' -n 2 -w 0 --check
+tap_check "room for more rows of an expert than can come" sh -c "[ $status = 0 ] && grep -q '^decode.bf16.8.16.both' '$out' && ! grep -q WRONG '$out'"
 run_job 20 "$oshrun" -n 3 "$program" --experts 256
 tap_check "experts that the PEs do not divide: one line" sh -c "[ $status = 2 ] && grep -q 'experts that 3 PEs divide' '$err'"
 

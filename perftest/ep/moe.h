@@ -150,8 +150,10 @@ int moe_cases(struct moe_case *cases, const struct moe_options *o, int pes);
 /* MODE.DTYPE.EXPERTS.TOKENS.WHAT, as in decode.fp8.256.128.both. Returns id. */
 const char *moe_id(char id[96], const struct moe_case *now, enum moe_what what);
 const char *moe_dtype_name(int dtype);
+/* --capacity of a case; of an expert no more than can come. */
+long moe_capacity(const struct moe_options *o, const struct moe_case *now, int pes);
 /* The configuration of a case. */
-shmemx_ep_config_t moe_config(const struct moe_options *o, const struct moe_case *now, bool device,
+shmemx_ep_config_t moe_config(const struct moe_options *o, const struct moe_case *now, int pes, bool device,
                               int blocks);
 /* --memory: a table of shmemx_ep_bytes on stdout. The program's exit status. */
 int moe_memory(const struct moe_options *o, bool device);

@@ -41,7 +41,8 @@ static const struct perf_option own[] = {
     {0, "part", "N", PERF_COUNT, AT(part), .least = 0, .most = 65536,
      .help = "tokens of a part between hosts, prefill (0: the library's choice)"},
     {0, "capacity", "N", PERF_COUNT, AT(capacity), .least = 0, .most = 1e9,
-     .help = "rows that a PE, in decode an expert, can receive (0: all that may come)"},
+     .help = "rows that a PE, in decode an expert, can receive, at most all that may come there (0: all that "
+             "may come)"},
     {0, "exact", NULL, PERF_FLAG, AT(exact),
      .help = "decode: sums in the order of the top-k, not rounded by PE (config.exact)"},
     {0, "masks", NULL, PERF_FLAG, AT(masks),
@@ -167,7 +168,14 @@ int moe_cases(struct moe_case *cases, const struct moe_options *o, int pes)
     return n;
 }
 
-shmemx_ep_config_t moe_config(const struct moe_options *o, const struct moe_case *now, bool device,
+long moe_capacity(const struct moe_options *o, const struct moe_case *now, int pes)
+{
+    long all = (long)pes * now->tokens;
+
+    return now->phase == MOE_DECODE && o->capacity > all ? all : o->capacity;
+}
+
+shmemx_ep_config_t moe_config(const struct moe_options *o, const struct moe_case *now, int pes, bool device,
                               int blocks)
 {
     shmemx_ep_config_t config = SHMEMX_EP_CONFIG_INITIALIZER;
@@ -182,7 +190,8 @@ shmemx_ep_config_t moe_config(const struct moe_options *o, const struct moe_case
     config.exact = o->exact;
     config.masks = now->phase == MOE_DECODE && o->masks;
     config.tokens = now->tokens;
-    *(now->phase == MOE_DECODE ? &config.expert_capacity : &config.pe_capacity) = (int)o->capacity;
+    *(now->phase == MOE_DECODE ? &config.expert_capacity : &config.pe_capacity) =
+        (int)moe_capacity(o, now, pes);
     config.window = now->phase == MOE_PREFILL ? (int)o->part : 0;
     config.blocks = blocks;
     return config;
@@ -191,7 +200,7 @@ shmemx_ep_config_t moe_config(const struct moe_options *o, const struct moe_case
 /* Of one case and number of PEs, 8 of them on each host. */
 static int memory_row(const struct moe_options *o, const struct moe_case *now, int pes, bool device)
 {
-    shmemx_ep_config_t config = moe_config(o, now, device, 0);
+    shmemx_ep_config_t config = moe_config(o, now, pes, device, 0);
     int near = pes < 8 ? pes : 8;
     shmemx_ep_bytes_t bytes;
 
