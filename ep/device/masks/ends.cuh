@@ -195,7 +195,8 @@ EP_LOOP void ep_low_dispatched_masked(const struct ep_run *run, const shmemx_ep_
 EP_LOOP void ep_low_combined_masked(const struct ep_run *run, const shmemx_ep_combine_t *args, struct ep_low_call call,
                                     int receives)
 {
-    if (*(volatile uint32_t *)&ep_live(run)->any == *(volatile uint32_t *)&ep_live(run)->known_any)
+    /* All threads see the same: the first one to end writes what others compare. */
+    if (!__syncthreads_or(*(volatile uint32_t *)&ep_live(run)->any != *(volatile uint32_t *)&ep_live(run)->known_any))
         return;
     if (receives)
         ep_low_sum_again(run, args, &call);

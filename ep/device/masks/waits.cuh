@@ -112,8 +112,7 @@ EP_STEP void ep_absent_note(const struct ep_run *run, int pe)
     *ep_live_at(run, EP_LIVE_BLANK, pe) = 1;
     *(volatile uint32_t *)&ep_live(run)->blanks = 1;
 }
-#define ep_absent_blank(run, args, come) \
-    ((void)(args), ep_absent_note(run, ep_low_source_pe(run, (come)->source)))
+#define ep_absent_blank(run, args, come) ((void)(args), ep_absent_note(run, ep_low_source_pe(run, (come)->source)))
 
 /* One lane of all that wait gets it; what it says is there before the PE counts as masked. */
 EP_STEP void ep_absent_mask(const struct ep_run *run, const struct ep_low_wait *wait, int pe)
@@ -150,8 +149,7 @@ EP_STEP bool ep_absent_is_due(const struct ep_run *run, struct ep_low_wait *wait
         wait->began = now;
     if ((int64_t)(now - (when > wait->began ? when : wait->began)) <= limit)
         return false;
-    return atomicCAS((unsigned long long *)&live->when, (unsigned long long)when, (unsigned long long)now) ==
-           when;
+    return atomicCAS((unsigned long long *)&live->when, (unsigned long long)when, (unsigned long long)now) == when;
 }
 
 /* Out of line: now and then, and where something is masked. What this PE itself owes comes, late. */
