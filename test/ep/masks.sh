@@ -10,6 +10,11 @@ SHMEM_SYMMETRIC_SIZE=16M SHMEM_LIBFABRIC_PROVIDER=tcp
 export SHMEM_SYMMETRIC_SIZE SHMEM_LIBFABRIC_PROVIDER
 
 lanes=$(cd "$top_builddir" && pwd)/test/.libs by=''
+if [ "${WSH_TEST_VARIANT:-}" = asan ]; then
+    # lanes are preloaded, and are that much slower
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 lanes_slow=8
+    export ASAN_OPTIONS
+fi
 
 # PEs hosts how who
 dies()
