@@ -105,14 +105,57 @@ static int fill(struct moe_run *run)
     return failed;
 }
 
+/* Rows that come for experts of this PE, with padding; -1: no memory. */
+static int64_t padded(const struct moe_run *run)
+{
+    int local = ref_experts_a_pe(&run->job), first = run->me * local;
+    int64_t alignment = run->options->expanded, *rows = calloc((size_t)local, sizeof *rows), sum = 0;
+    int32_t topk[REF_TOPK_MAX];
+    float weights[REF_TOPK_MAX];
+
+    for (int pe = 0; pe < run->npes && rows; pe++)
+        for (int token = 0; token < ref_tokens(&run->job, pe); token++) {
+            ref_choose(&run->job, pe, token, topk, weights);
+            for (int k = 0; k < run->job.topk; k++)
+                if (topk[k] >= first && topk[k] < first + local)
+                    rows[topk[k] - first]++;
+        }
+    for (int i = 0; i < local && rows; i++)
+        sum += (rows[i] + alignment - 1) / alignment * alignment;
+    sum = rows ? sum : -1;
+    free(rows);
+    return sum;
+}
+
+/* --expanded: room for just the rows that come, and their padding. 0, or -1: no memory. */
+static int widen(struct moe_run *run)
+{
+    const struct moe_backend *backend = run->backend;
+    int64_t alignment = run->options->expanded;
+
+    run->wide = (shmemx_ep_rows_expanded_t){.alignment = alignment, .zero = 1};
+    if (!alignment || run->mode == REF_LOW_LATENCY)
+        return 0;
+    run->wide.room = padded(run);
+    if (run->wide.room < 0)
+        return -1;
+    run->wide.ends = backend->take((size_t)ref_experts_a_pe(&run->job) * sizeof *run->wide.ends);
+    run->wide.places = backend->take((size_t)(run->rows * run->job.topk) * sizeof *run->wide.places);
+    run->wide.weights = backend->take((size_t)run->wide.room * sizeof *run->wide.weights);
+    return run->wide.ends && run->wide.places && run->wide.weights ? 0 : -1;
+}
+
 /* 0, or -1: no memory. */
 static int take(struct moe_run *run)
 {
     const struct moe_backend *backend = run->backend;
     size_t hidden = (size_t)run->job.hidden, tokens = (size_t)run->now->tokens, topk = (size_t)run->job.topk;
-    size_t rows = (size_t)run->rows, value = run->config.dtype == SHMEMX_EP_BF16 ? 2 : 1;
+    size_t value = run->config.dtype == SHMEMX_EP_BF16 ? 2 : 1, rows, received = (size_t)run->rows;
     bool scales = value == 1, high = run->mode == REF_HIGH_THROUGHPUT;
 
+    if (widen(run))
+        return -1;
+    rows = run->wide.alignment && high ? (size_t)run->wide.room : received;
     run->x_given = 0;
     run->x = run->x_own = backend->take(tokens * hidden * 2);
     run->x_scales = scales && run->options->coded
@@ -125,8 +168,8 @@ static int take(struct moe_run *run)
     run->row_scales = scales ? backend->take(rows * hidden / WSH_EP_BLOCK * sizeof *run->row_scales) : NULL;
     run->y = run->y_own = run->options->in_place ? NULL : backend->take(rows * hidden * 2);
     run->counts = backend->take((size_t)ref_experts_a_pe(&run->job) * sizeof *run->counts);
-    run->row_topk = high ? backend->take(rows * topk * sizeof *run->row_topk) : NULL;
-    run->row_weights = high ? backend->take(rows * topk * sizeof *run->row_weights) : NULL;
+    run->row_topk = high ? backend->take(received * topk * sizeof *run->row_topk) : NULL;
+    run->row_weights = high ? backend->take(received * topk * sizeof *run->row_weights) : NULL;
     if (!run->x || !run->out || !run->topk || !run->weights || !run->rows_at ||
         (scales && (!run->row_scales || (run->options->coded && !run->x_scales))) ||
         (!run->y && !run->options->in_place) || !run->counts ||
@@ -134,6 +177,10 @@ static int take(struct moe_run *run)
         return -1;
     if (run->y)
         backend->fill(run->y, 0x3c, rows * hidden * 2);
+    if (run->wide.alignment && high) {
+        run->wide.rows = run->rows_at;
+        run->wide.row_scales = run->row_scales;
+    }
     return fill(run) ? -1 : 0;
 }
 
@@ -184,6 +231,7 @@ static void forget(struct moe_run *run)
     run->x_own = run->y_own = run->rows_at = run->out = NULL;
     run->weights = run->row_scales = run->row_weights = run->x_scales = NULL;
     run->topk = run->row_topk = run->counts = NULL;
+    run->wide = (shmemx_ep_rows_expanded_t){.rows = NULL};
 }
 
 int moe_open(struct moe_run *run)
@@ -206,9 +254,10 @@ int moe_open(struct moe_run *run)
 
 void moe_close(struct moe_run *run)
 {
-    void *const memory[] = {run->x_own,    run->out,         run->topk,    run->weights,
-                            run->rows_at,  run->row_scales,  run->y_own,   run->counts,
-                            run->row_topk, run->row_weights, run->x_scales};
+    void *const memory[] = {run->x_own,       run->out,         run->topk,     run->weights,
+                            run->rows_at,     run->row_scales,  run->y_own,    run->counts,
+                            run->row_topk,    run->row_weights, run->x_scales, run->wide.ends,
+                            run->wide.places, run->wide.weights};
 
     if (run->ep)
         shmemx_ep_destroy(run->ep);

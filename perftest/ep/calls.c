@@ -30,9 +30,10 @@ int moe_dispatch(struct moe_run *run, int halves)
                                  .weights = is_late(run) ? NULL : run->weights,
                                  .stream = run->backend->stream()};
 
+    call.expanded = run->wide.rows ? &run->wide : NULL;
     if (run->mode == REF_HIGH_THROUGHPUT)
-        call.by_source = (shmemx_ep_rows_by_source_t){.rows = run->rows_at,
-                                                      .row_scales = run->row_scales,
+        call.by_source = (shmemx_ep_rows_by_source_t){.rows = run->wide.rows ? NULL : run->rows_at,
+                                                      .row_scales = run->wide.rows ? NULL : run->row_scales,
                                                       .counts = run->counts,
                                                       .row_topk = run->row_topk,
                                                       .row_weights = run->row_weights};
@@ -53,5 +54,6 @@ int moe_combine(struct moe_run *run, int halves)
         run->y = shmemx_ep_buffer(run->ep, SHMEMX_EP_BUFFER_Y);
     call.y = run->y;
     call.weights = is_late(run) ? run->weights : NULL;
+    call.places = run->wide.places;
     return shmemx_ep_combine(run->ep, &call);
 }

@@ -29,6 +29,7 @@ struct moe_options {
     struct perf_numbers tokens, experts;
     long hidden, topk, route, routing;
     long blocks, part, capacity; /* 0: chosen */
+    long expanded;               /* of prefill: alignment of experts' rows; 0: rows lie by source */
     long compute;                /* us of the kernel between halves */
     long late;                   /* us that the last PE comes later in each iteration */
     long weights;                /* of decode: MOE_KNOWN in dispatch, or MOE_LATE with combine */
@@ -118,7 +119,8 @@ struct moe_run {
     uint16_t *x_host; /* in place: the rows, for the buffers that come in turn; or NULL */
     int x_given;
     float *weights, *row_scales, *row_weights;
-    float *x_scales; /* --coded: x is e4m3 */
+    float *x_scales;                /* --coded: x is e4m3 */
+    shmemx_ep_rows_expanded_t wide; /* --expanded: where rows lie; rows NULL: elsewhere */
     int32_t *topk, *row_topk, *counts;
     char *source, *dest; /* of copies: symmetric, and this PE's own */
     double *figures;     /* symmetric: MOE_SAMPLES_MAX + 1 to give, as many to get */

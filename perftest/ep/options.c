@@ -43,6 +43,9 @@ static const struct perf_option own[] = {
     {0, "capacity", "N", PERF_COUNT, AT(capacity), .least = 0, .most = 1e9,
      .help = "rows that a PE, in decode an expert, can receive, at most all that may come there (0: all that "
              "may come)"},
+    {0, "expanded", "N", PERF_COUNT, AT(expanded), .least = 0, .most = 4096,
+     .help = "of prefill on one host: a row for each choice, expert by expert, each expert's from a multiple "
+             "of N on, and their sums combined (0: rows by source)"},
     {0, "exact", NULL, PERF_FLAG, AT(exact),
      .help = "decode: sums in the order of the top-k, not rounded by PE (config.exact)"},
     {0, "masks", NULL, PERF_FLAG, AT(masks),
@@ -108,6 +111,10 @@ int moe_options_parse(struct moe_options *o, const struct moe_backend *backend, 
     }
     if (o->best && (!backend->device || o->blocks)) {
         perf_complain("option --best: needs a GPU's program, and goes without --blocks");
+        return PERF_USAGE;
+    }
+    if (o->expanded && (o->check || o->in_place)) {
+        perf_complain("option --expanded: goes without --check, --in-place (test/ep/expanded compares rows)");
         return PERF_USAGE;
     }
     if (o->perf.help)

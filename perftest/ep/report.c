@@ -94,6 +94,8 @@ static void head(FILE *to, const struct moe_run *run, const char *hosts)
             hosts, o->hidden, o->topk, routing_names[o->routing], weight_names[o->weights], route_name(run),
             by, o->perf.batch, o->perf.batch == 1 ? "" : "s", o->graph ? ", by a graph," : "",
             o->in_place ? ", in the library's buffers" : "", o->coded ? ", FP8 given as e4m3" : "");
+    if (o->expanded)
+        fprintf(to, ", rows of prefill by expert, aligned to %ld", o->expanded);
     if (o->late)
         fprintf(to, ", the last PE %ld us late: us from then on", o->late);
     fputc('\n', to);
