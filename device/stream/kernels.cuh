@@ -76,7 +76,7 @@ WSH_KERNEL(wsh_dev_alltoalls<WSH_BLOCK, WIDTH>("alltoalls on a stream", team, de
 template <int = 0>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS) wsh_stream_alltoallv(shmem_team_t team, struct wsh_dev_vector v)
 WSH_KERNEL(__shared__ struct wsh_dev_vector_call call;
-           wsh_dev_alltoallv_kernel<WSH_BLOCK>("alltoallv on a stream", team, v, &call, true);)
+           wsh_dev_alltoallv_kernel<WSH_BLOCK>("alltoallv on a stream", team, v, &call);)
 
 template <class T>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)

@@ -240,6 +240,20 @@ static WSH_DEV bool wsh_dev_vector_begin(const struct wsh_dev_group &group, cons
     return wsh_dev_any_lane<S>(is_long);
 }
 
+/*
+ * Places of long blocks of the lanes' first members, before all else: a round trip begins with them. The same is sent
+ * with the counts. Not in the epoch of a sweep, which comes before all lines.
+ */
+template <int S>
+static WSH_DEV void wsh_dev_vector_places(const struct wsh_dev_group &group, const struct wsh_dev_vector_lanes &mine,
+                                          const struct wsh_dev_vector_pair &first)
+{
+    if (mine.lane == 1 && mine.first + 1 < (unsigned)group.n_pes && first.taken > wsh_dev_vector_room<S>(group) &&
+        ((uint32_t)group.epoch & WSH_SWEEP_MASK))
+        wsh_dev_ll_line_put(wsh_dev_ll_from(group, wsh_dev_vector_first_area(group, mine), group.my_pe) + 1,
+                            first.place, group.epoch);
+}
+
 /* A call that has begun in the epoch after the stored one enters it. */
 template <int S> static WSH_DEV void wsh_dev_vector_enter(struct wsh_dev_group *group)
 {
@@ -260,6 +274,23 @@ static WSH_DEV void wsh_dev_vector_exchange_short(const struct wsh_dev_group &gr
     wsh_dev_sync<S>();
 }
 
+/* What functions find in memory, one copy of a block's lanes: each with its own would write them to local memory. */
+struct wsh_dev_vector_call {
+    struct wsh_dev_group group;
+    struct wsh_dev_vector v;
+};
+
+/* All lanes of a block. A barrier. */
+template <int S>
+static WSH_DEV void wsh_dev_vector_hold(struct wsh_dev_vector_call *call, const struct wsh_dev_group &group,
+                                        const struct wsh_dev_vector &v)
+{
+    static_assert(S == WSH_BLOCK, "memory that a block shares");
+    if (wsh_dev_lane<S>() == 0)
+        *call = wsh_dev_vector_call{group, v};
+    wsh_dev_sync<S>();
+}
+
 /*
  * 0, or 1 where dest is too small here. The barriers are those of wsh_dev_group_enter. `v` stays in the caller's
  * memory: it would take 20 registers across all waits.
@@ -267,6 +298,7 @@ static WSH_DEV void wsh_dev_vector_exchange_short(const struct wsh_dev_group &gr
 template <int S>
 WSH_DEV_CALL int wsh_dev_alltoallv(const char *what, shmem_team_t team, const struct wsh_dev_vector &v)
 {
+    __shared__ struct wsh_dev_vector_call call;
     struct wsh_dev_vector_pair first = {0, 0, 0, 0};
     struct wsh_dev_vector_lanes mine;
     struct wsh_dev_group group;
@@ -279,28 +311,15 @@ WSH_DEV_CALL int wsh_dev_alltoallv(const char *what, shmem_team_t team, const st
     wsh_dev_sync<S>();
     group.epoch = wsh_dev_epoch(group) + 1;
     is_long = wsh_dev_vector_begin<S>(group, v, mine, &first);
+    if (is_long && !v.need)
+        wsh_dev_vector_places<S>(group, mine, first);
     wsh_dev_vector_enter<S>(&group);
-    if (is_long || v.need)
-        return wsh_dev_vector_exchange_any<S>(wsh_dev_group(group), v);
+    if (is_long || v.need) {
+        wsh_dev_vector_hold<S>(&call, group, v);
+        return wsh_dev_vector_exchange_any<S>(call.group, call.v);
+    }
     wsh_dev_vector_exchange_short<S>(group, v, mine, first, 0);
     return 0;
-}
-
-/* What functions find in memory: one for all lanes of a block, or a copy of each. */
-struct wsh_dev_vector_call {
-    struct wsh_dev_group group;
-    struct wsh_dev_vector v;
-};
-
-/* All lanes; `shared`: it is one for all, and this a barrier. */
-template <int S>
-static WSH_DEV void wsh_dev_vector_hold(struct wsh_dev_vector_call *call, bool shared,
-                                        const struct wsh_dev_group &group, const struct wsh_dev_vector &v)
-{
-    if (!shared || wsh_dev_lane<S>() == 0)
-        *call = wsh_dev_vector_call{group, v};
-    if (shared)
-        wsh_dev_sync<S>();
 }
 
 /* The lanes that signal, of `head` of each: whether no block is stored for this member, as far as that is there. */
@@ -343,12 +362,11 @@ static WSH_DEV void wsh_dev_vector_wide(const struct wsh_dev_group &group, const
 
 /*
  * The first block alone moves what is short; the others know that, and end. In the epoch of a sweep the last one to end
- * does all. `v` is where the caller has it, which may be the kernel's own arguments; `call` is memory for a copy,
- * `shared` by the lanes or not.
+ * does all. `v` is where the caller has it, which may be the kernel's own arguments; `call` is memory that a block shares.
  */
 template <int S>
 static WSH_DEV void wsh_dev_alltoallv_kernel(const char *what, shmem_team_t team, const struct wsh_dev_vector &v,
-                                             struct wsh_dev_vector_call *call, bool shared)
+                                             struct wsh_dev_vector_call *call)
 {
     struct wsh_dev_vector_pair first = {0, 0, 0, 0};
     unsigned sharers = wsh_device_view.sharers; /* early: loads overlap */
@@ -368,7 +386,7 @@ static WSH_DEV void wsh_dev_alltoallv_kernel(const char *what, shmem_team_t team
     if (!is_long && blockIdx.x != 0)
         return;
     if (is_long && ((uint32_t)group.epoch & WSH_SWEEP_MASK)) {
-        wsh_dev_vector_hold<S>(call, shared, group, v);
+        wsh_dev_vector_hold<S>(call, group, v);
         wsh_dev_vector_wide<S>(call->group, call->v, wsh_dev_vector_part{blockIdx.x, wsh_dev_openers_of(sharers)},
                                first, area);
         return;
@@ -377,7 +395,7 @@ static WSH_DEV void wsh_dev_alltoallv_kernel(const char *what, shmem_team_t team
         return;
     wsh_dev_vector_enter<S>(&group);
     if (is_long || v.need) {
-        wsh_dev_vector_hold<S>(call, shared, group, v);
+        wsh_dev_vector_hold<S>(call, group, v);
         wsh_dev_vector_exchange_any<S>(call->group, call->v);
     } else {
         wsh_dev_vector_exchange_short<S>(group, v, mine, first, area);
@@ -388,9 +406,9 @@ static WSH_DEV void wsh_dev_alltoallv_kernel(const char *what, shmem_team_t team
 template <int S>
 WSH_DEV_CALL int wsh_dev_alltoallv_wide(const char *what, shmem_team_t team, const struct wsh_dev_vector &v)
 {
-    struct wsh_dev_vector_call call;
+    __shared__ struct wsh_dev_vector_call call;
 
-    wsh_dev_alltoallv_kernel<S>(what, team, v, &call, false);
+    wsh_dev_alltoallv_kernel<S>(what, team, v, &call);
     return 0;
 }
 
