@@ -77,7 +77,7 @@ EP_STEP int ep_low_far(const struct ep_run *run)
 #define ep_lie_apart(run) 0
 #define ep_absent(run, wait, polls) false
 #define ep_absent_blank(run, args, come) ((void)0)
-#define ep_low_words_again(run, number, sources) 0
+#define ep_low_words_again(run, number, sources) (ep_sync_group(run), 0)
 #define ep_note_put(run, counter, pe) ((void)(counter), (void)(pe))
 #define ep_low_gives_up(run, args, far) 0
 #define ep_low_dispatched(run, args, call, receives) ep_low_last(run)
@@ -143,10 +143,6 @@ struct ep_low_wait {
     const uint64_t *word;
     uint64_t value, since;
     int phase, near;
-#ifdef EP_LOW_MASKS
-    int failed;     /* looks at which the PE had failed */
-    uint64_t began; /* when it was late first */
-#endif
 };
 
 #ifdef EP_LOW_FAR

@@ -114,9 +114,10 @@ EP_STEP void ep_low_count(const struct ep_run *run, const struct ep_low_call *ca
                              ep_is_first_group(run) ? waits : NULL);
         }
     while (ep_low_words_again(run, call->number, sources));
-    if (ep_drops(run, sources == shape->near))
+    if (ep_drops(run, sources == shape->near)) {
         ep_low_drop(run, &numbers);
-    ep_sync_group(run);
+        ep_sync_group(run);
+    }
     EP_BY_GROUP(run, i, shape->mine)
     {
         int32_t sum = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The ends of calls that go on without PEs: the last group, which sees what all others have stored, makes zeros of the
- * rows of a PE that was masked after its words, and adds up again what was added while one became masked.
+ * rows of a PE that was masked after its words, and adds up again what was added while one became masked. Its first
+ * worker alone does so: that is rare, and the others of a group end sooner where they need not wait to be told.
  */
 #ifndef WSH_EP_DEVICE_MASKS_ENDS_CUH
 #define WSH_EP_DEVICE_MASKS_ENDS_CUH
@@ -47,8 +48,9 @@ EP_STEP unsigned ep_arrive(unsigned *arrived, unsigned add)
 enum ep_low_end { EP_LOW_NOT_LAST, EP_LOW_LAST, EP_LOW_LAST_MASKED };
 
 /*
- * All threads. LAST in one thread of the last group; LAST_MASKED in all of them, where a group has seen a mask. What is
- * rare is out of line, here and below: a kernel's last warps would wait for the instructions behind it, to end.
+ * All threads. LAST in one thread of the last group; LAST_MASKED in all lanes of its first worker, where a group has
+ * seen a mask. What is rare is out of line, here and below: a kernel's last warps would wait for the instructions
+ * behind it, to end.
  */
 EP_STEP enum ep_low_end ep_low_ends(const struct ep_run *run)
 {
@@ -56,6 +58,8 @@ EP_STEP enum ep_low_end ep_low_ends(const struct ep_run *run)
     bool last = false;
 
     __syncthreads();
+    if (threadIdx.x >= EP_LANES)
+        return EP_LOW_NOT_LAST;
     if (threadIdx.x == 0) {
         unsigned add = 1, before;
 
@@ -72,14 +76,15 @@ EP_STEP enum ep_low_end ep_low_ends(const struct ep_run *run)
                 ep_low_drain(seen);
         }
     }
-    if (__syncthreads_or(seen))
+    if (__ballot_sync(EP_ALL_LANES, seen != 0))
         return EP_LOW_LAST_MASKED;
     return last ? EP_LOW_LAST : EP_LOW_NOT_LAST;
 }
 
+/* Here and below by one worker. */
 EP_STEP void ep_low_zero_words(void *to, size_t bytes)
 {
-    for (size_t i = threadIdx.x; i < bytes / 4; i += EP_THREADS)
+    for (size_t i = ep_lane(); i < bytes / 4; i += EP_LANES)
         ((uint32_t *)to)[i] = 0;
 }
 
@@ -95,7 +100,7 @@ EP_STEP void ep_low_blank_scales(const struct ep_run *run, const shmemx_ep_dispa
         ep_low_zero_words(scales + (size_t)first * columns, (size_t)(end - first) * columns * sizeof *scales);
         return;
     }
-    for (int i = first * columns + (int)threadIdx.x; i < end * columns; i += EP_THREADS)
+    for (int i = first * columns + (int)ep_lane(); i < end * columns; i += EP_LANES)
         scales[i / columns * args->scales_row_step + i % columns * args->scales_column_step] = 0;
 }
 
@@ -107,7 +112,7 @@ EP_STEP void ep_low_blank_rows(const struct ep_run *run, const shmemx_ep_dispatc
     ep_low_zero_words((char *)args->rows + at * shape->row, (size_t)(end - first) * shape->row);
     if (shape->scales)
         ep_low_blank_scales(run, args, kind, first, end);
-    for (int i = first + (int)threadIdx.x; i < end && args->row_sources; i += EP_THREADS)
+    for (int i = first + (int)ep_lane(); i < end && args->row_sources; i += EP_LANES)
         args->row_sources[at + (size_t)(i - first)] = -1;
 }
 
@@ -125,7 +130,7 @@ EP_STEP void ep_low_blank_source(const struct ep_run *run, const shmemx_ep_dispa
         if (first[kind] < end)
             ep_low_blank_rows(run, args, kind, first[kind], end);
     }
-    for (int i = (int)threadIdx.x; i < numbers.rows[source] * shape->topk; i += EP_THREADS) {
+    for (int i = (int)ep_lane(); i < numbers.rows[source] * shape->topk; i += EP_LANES) {
         struct ep_low_meta *kept = ep_low_in(run, call->handle, source, i / shape->topk);
 
         kept->token = 0;
@@ -144,13 +149,13 @@ EP_STEP void ep_low_blank_all(const struct ep_run *run, const shmemx_ep_dispatch
         if (!*blank)
             continue;
         ep_low_blank_source(run, args, call, source);
-        __syncthreads();
+        ep_meet(run);
         *blank = 0;
     }
     *(volatile uint32_t *)&ep_live(run)->blanks = 0;
 }
 
-/* All tokens, by one group. */
+/* All tokens. */
 EP_STEP void ep_low_sum_again(const struct ep_run *run, const shmemx_ep_combine_t *args,
                               const struct ep_low_call *call)
 {
@@ -159,10 +164,10 @@ EP_STEP void ep_low_sum_again(const struct ep_run *run, const shmemx_ep_combine_
                                0,    0,    ep_low_form(run, args) >= EP_LOW_PUSHED,
                                0};
 
-    if (threadIdx.x == 0)
+    if (ep_lane() == 0)
         ep_seen()[EP_SEEN_ANY] = 1;
-    __syncthreads();
-    for (int i = ep_group_worker(run); i < call->tokens << shift; i += ep_group_workers(run)) {
+    ep_meet(run);
+    for (int i = 0; i < call->tokens << shift; i++) {
         home.token = i >> shift;
         home.piece = i - (home.token << shift);
         home.own = ep_low_own(run, call->handle, home.token);
@@ -175,15 +180,15 @@ EP_STEP void ep_low_masks_end(const struct ep_run *run)
 {
     struct ep_live *live = ep_live(run);
 
-    for (int pe = (int)threadIdx.x; pe < run->shape.n; pe += EP_THREADS)
+    for (int pe = (int)ep_lane(); pe < run->shape.n; pe += EP_LANES)
         *ep_live_at(run, EP_LIVE_KNOWN, pe) = *ep_live_at(run, EP_LIVE_MASKED, pe);
-    if (threadIdx.x)
+    if (ep_lane())
         return;
     live->known_any = *(volatile uint32_t *)&live->any;
     live->met = 0;
 }
 
-/* By the last group. A call is passed by value: else it would lie in local memory all the way. */
+/* By the last group's first worker. A call is passed by value: else it would lie in local memory all the way. */
 EP_LOOP void ep_low_dispatched_masked(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                                       struct ep_low_call call, int receives)
 {
@@ -195,8 +200,9 @@ EP_LOOP void ep_low_dispatched_masked(const struct ep_run *run, const shmemx_ep_
 EP_LOOP void ep_low_combined_masked(const struct ep_run *run, const shmemx_ep_combine_t *args, struct ep_low_call call,
                                     int receives)
 {
-    /* All threads see the same: the first one to end writes what others compare. */
-    if (!__syncthreads_or(*(volatile uint32_t *)&ep_live(run)->any != *(volatile uint32_t *)&ep_live(run)->known_any))
+    /* All lanes see the same: the first one to end writes what others compare. */
+    if (!__ballot_sync(EP_ALL_LANES, *(volatile uint32_t *)&ep_live(run)->any !=
+                                         *(volatile uint32_t *)&ep_live(run)->known_any))
         return;
     if (receives)
         ep_low_sum_again(run, args, &call);

@@ -25,8 +25,7 @@ EP_STEP bool ep_low_far_gone(const struct ep_run *run, struct ep_low_wait *wait,
     if (!looks && !(ep_any_masked(run) && polls <= 1))
         return false;
     gone = ep_absent_look(run, &passed, wait->near, looks);
-    wait->began = passed.began;
-    wait->failed = passed.failed;
+    wait->since = passed.since;
     return gone;
 }
 

@@ -128,6 +128,9 @@ EP_STEP void ep_absent_mask(const struct ep_run *run, const struct ep_low_wait *
     __threadfence();
 }
 
+/* In the time since which a wait has been late: the PE had failed when the wait looked. */
+#define EP_ABSENT_FAILED ((uint64_t)1)
+
 /*
  * Whether the PE is given up. One that has failed: at the second look, for what it did before counts. Else one PE at a
  * time: another that waits for the first one has the limit again. Results wait for weights of the same call: twice as
@@ -140,14 +143,17 @@ EP_STEP bool ep_absent_is_due(const struct ep_run *run, struct ep_low_wait *wait
     int results = wait->phase == EP_PHASE_RESULTS || wait->phase == EP_PHASE_RESULT;
     int64_t limit = (int64_t)live->limit << results;
 
+    if (!wait->since)
+        wait->since = now & ~EP_ABSENT_FAILED;
     if (shmemx_pe_failed(run->pes[pe])) {
-        if (wait->failed++)
+        bool again = wait->since & EP_ABSENT_FAILED;
+
+        if (again)
             atomicExch((unsigned long long *)&live->when, (unsigned long long)now);
-        return wait->failed > 1;
+        wait->since |= EP_ABSENT_FAILED;
+        return again;
     }
-    if (!wait->began)
-        wait->began = now;
-    if ((int64_t)(now - (when > wait->began ? when : wait->began)) <= limit)
+    if ((int64_t)(now - (when > wait->since ? when : wait->since)) <= limit)
         return false;
     return atomicCAS((unsigned long long *)&live->when, (unsigned long long)when, (unsigned long long)now) == when;
 }
@@ -175,8 +181,7 @@ EP_STEP bool ep_absent(const struct ep_run *run, struct ep_low_wait *wait, unsig
     if (!late && !(polls <= 1 && ep_any_masked(run)))
         return false;
     gone = ep_absent_look(run, &passed, ep_live_near(run, wait->near), late);
-    wait->began = passed.began;
-    wait->failed = passed.failed;
+    wait->since = passed.since;
     if (gone)
         ep_seen()[EP_SEEN_NEAR] = 1;
     return gone;
@@ -240,11 +245,13 @@ EP_STEP unsigned ep_low_verdict(const struct ep_run *run, uint64_t number)
     return ep_low_agree(run, number);
 }
 
-/* All threads of a group, after the words of near PEs: whether they are to be read again. */
+/* All threads of a group, after the words of near PEs: whether they are to be read again. A barrier. */
 EP_STEP bool ep_low_words_again(const struct ep_run *run, uint64_t number, int sources)
 {
-    if (sources > run->shape.near || ep_seen()[EP_SEEN_VERDICT])
+    if (sources > run->shape.near || ep_seen()[EP_SEEN_VERDICT]) {
+        ep_sync_group(run);
         return false;
+    }
     if (!__syncthreads_or(ep_any_near_masked(run))) {
 #ifdef EP_LOW_FAR
         if (threadIdx.x == 0)
