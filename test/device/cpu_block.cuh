@@ -17,6 +17,7 @@
 #include <vector>
 
 #define __constant__
+#define __shared__ static /* there is one block */
 
 /* In place of device/api/launch.cuh: nothing is launched. */
 #define WSH_DEVICE_LAUNCH_CUH

@@ -285,7 +285,6 @@ template <int S>
 static WSH_DEV void wsh_dev_vector_hold(struct wsh_dev_vector_call *call, const struct wsh_dev_group &group,
                                         const struct wsh_dev_vector &v)
 {
-    static_assert(S == WSH_BLOCK, "memory that a block shares");
     if (wsh_dev_lane<S>() == 0)
         *call = wsh_dev_vector_call{group, v};
     wsh_dev_sync<S>();
@@ -314,6 +313,8 @@ WSH_DEV_CALL int wsh_dev_alltoallv(const char *what, shmem_team_t team, const st
     if (is_long && !v.need)
         wsh_dev_vector_places<S>(group, mine, first);
     wsh_dev_vector_enter<S>(&group);
+    if ((is_long || v.need) && S != WSH_BLOCK)
+        return wsh_dev_vector_exchange_any<S>(wsh_dev_group(group), v);
     if (is_long || v.need) {
         wsh_dev_vector_hold<S>(&call, group, v);
         return wsh_dev_vector_exchange_any<S>(call.group, call.v);
