@@ -34,7 +34,29 @@ EP_STEP void ep_spread_units(uint64_t mine, unsigned has, const uint4 *from, uns
         ep_spread_rest(mine, has, from, whole + lane, units);
 }
 
-/* Of the scales of a row that goes to places `to` of lanes in `has`: EP_HELD of each lane from number `first` on. */
+/* Where expanded rows lie: what a loop keeps of it in registers. */
+struct ep_spread_to {
+    char *rows;
+    float *scales;
+    int64_t row_step, column_step;
+    size_t bytes;
+    int n; /* scales of a row */
+};
+
+EP_STEP struct ep_spread_to ep_spread_to(const struct ep_run *run)
+{
+    const shmemx_ep_rows_expanded_t *expanded = ep_expanded(run);
+    struct ep_spread_to to = {(char *)expanded->rows, expanded->row_scales, expanded->scales_row_step,
+                              expanded->scales_column_step, run->shape.row, (int)(run->shape.scales / sizeof(float))};
+
+    if (!to.row_step) {
+        to.row_step = to.n;
+        to.column_step = 1;
+    }
+    return to;
+}
+
+/* Of the scales of a row that goes to places of lanes in `has`: EP_HELD of each lane from number `first` on. */
 struct ep_spread_scales {
     const float *from;
     int first, n;
@@ -52,51 +74,63 @@ EP_STEP struct ep_spread_scales ep_spread_load(const float *from, int first, int
     return scales;
 }
 
-EP_STEP void ep_spread_store(const struct ep_run *run, const struct ep_spread_scales &scales, int to, unsigned has)
+EP_STEP void ep_spread_store(const struct ep_spread_to &to, const struct ep_spread_scales &scales, int place,
+                             unsigned has)
 {
-    const shmemx_ep_rows_expanded_t *expanded = ep_expanded(run);
-    int64_t row_step = expanded->scales_row_step, column_step = expanded->scales_column_step;
-
-    if (!row_step) {
-        row_step = scales.n;
-        column_step = 1;
-    }
     for (; has; has &= has - 1) {
-        float *row = expanded->row_scales + ep_of_lane(to, __ffs((int)has) - 1) * row_step;
+        float *row = to.scales + ep_of_lane(place, __ffs((int)has) - 1) * to.row_step;
 
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             int at = scales.first + (int)ep_lane() + i * EP_LANES;
 
             if (at < scales.n)
-                row[at * column_step] = scales.held[i];
+                row[at * to.column_step] = scales.held[i];
         }
     }
 }
 
-/* Token i of a chunk. Its first scales are loaded before the row. */
-EP_STEP void ep_spread_row(const struct ep_run *run, const char *from, const float *scales,
-                           const struct ep_chunk_rows *rows, int i)
+/* A row to the places of lanes that have one. Its first scales are loaded before it. */
+EP_STEP void ep_spread_row(const struct ep_spread_to &to, const char *from, const float *scales, int place)
 {
-    const shmemx_ep_rows_expanded_t *expanded = ep_expanded(run);
-    int topk = run->shape.topk, lane = (int)ep_lane(), n = (int)(run->shape.scales / sizeof(float));
-    int held = ep_held_of(rows->place, i * topk + (lane < topk ? lane : 0)), to = lane < topk ? held : -1;
-    unsigned has = __ballot_sync(EP_ALL_LANES, to >= 0);
-    size_t bytes = run->shape.row;
-    uint64_t mine = to < 0 ? 0 : (uint64_t)((char *)expanded->rows + to * bytes);
+    unsigned has = __ballot_sync(EP_ALL_LANES, place >= 0);
+    uint64_t mine = place < 0 ? 0 : (uint64_t)(to.rows + place * to.bytes);
     struct ep_spread_scales some;
 
     if (!has)
         return;
-    some = ep_spread_load(scales, 0, n);
-    if ((((uint64_t)expanded->rows | (uint64_t)from | bytes) & 15) == 0)
-        ep_spread_units(mine, has, (const uint4 *)from, (unsigned)(bytes / 16));
+    some = ep_spread_load(scales, 0, to.n);
+    if ((((uint64_t)to.rows | (uint64_t)from | to.bytes) & 15) == 0)
+        ep_spread_units(mine, has, (const uint4 *)from, (unsigned)(to.bytes / 16));
     else
-        ep_scatter_lanes(from, bytes, mine);
-    ep_spread_store(run, some, to, has);
+        for (unsigned left = has; left; left &= left - 1)
+            ep_copy_words((unsigned *)__shfl_sync(EP_ALL_LANES, mine, __ffs((int)left) - 1), (const unsigned *)from,
+                          (unsigned)(to.bytes / 4));
+    ep_spread_store(to, some, place, has);
 #pragma unroll 1
-    for (int first = 2 * EP_LANES; first < n; first += 2 * EP_LANES)
-        ep_spread_store(run, ep_spread_load(scales, first, n), to, has);
+    for (int first = 2 * EP_LANES; first < to.n; first += 2 * EP_LANES)
+        ep_spread_store(to, ep_spread_load(scales, first, to.n), place, has);
+}
+
+/* n rows, whose places lanes have. Out of line, as ep_sum_held. */
+EP_LOOP void ep_spread_held(struct ep_spread_to to, const char *from, const float *scales, struct ep_chunk_rows rows,
+                            int topk, int n)
+{
+    int lane = (int)ep_lane();
+
+#pragma unroll 1
+    for (int i = 0; i < n; i++, from += to.bytes, scales += to.n) {
+        int held = ep_held_of(rows.place, i * topk + (lane < topk ? lane : 0));
+
+        ep_spread_row(to, from, scales, lane < topk ? held : -1);
+    }
+}
+
+/* A chunk's rows, n of them. */
+EP_STEP void ep_spread_rows(const struct ep_run *run, const char *from, const float *scales,
+                            const struct ep_chunk_rows *rows, int n)
+{
+    ep_spread_held(ep_spread_to(run), from, scales, *rows, run->shape.topk, n);
 }
 
 /* Zeros in place of a row. */
@@ -105,7 +139,8 @@ EP_STEP void ep_blank_row(const struct ep_run *run, int row)
     const shmemx_ep_rows_expanded_t *expanded = ep_expanded(run);
     char *to = (char *)expanded->rows + row * run->shape.row;
     unsigned words = (unsigned)(run->shape.row / 4), lane = ep_lane();
-    struct ep_spread_scales none = {NULL, 0, (int)(run->shape.scales / sizeof(float)), {0, 0}};
+    struct ep_spread_to scales = ep_spread_to(run);
+    struct ep_spread_scales none = {NULL, 0, scales.n, {0, 0}};
 
     if (((uint64_t)expanded->rows & 15) == 0) /* rows are multiples of 128 bytes */
         for (unsigned at = lane; at < words / 4; at += EP_LANES)
@@ -114,7 +149,7 @@ EP_STEP void ep_blank_row(const struct ep_run *run, int row)
         for (unsigned at = lane; at < words; at += EP_LANES)
             ((unsigned *)to)[at] = 0;
     for (; none.first < none.n; none.first += 2 * EP_LANES)
-        ep_spread_store(run, none, row, 1);
+        ep_spread_store(scales, none, row, 1);
 }
 
 /* What a chunk's choices say, of tokens that have a row here: places, and the numbers of expanded rows. */

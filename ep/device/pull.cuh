@@ -364,42 +364,84 @@ EP_STEP void ep_plain_sum(uint4 *out, uint64_t mine, unsigned has, int chunk, in
     }
 }
 
-/* With few rows more chunks are in flight. */
-EP_STEP void ep_sum_terms(const struct ep_run *run, void *out, int piece, int pieces,
-                          const struct ep_chunk_terms *terms, int i)
+/* The same of any number of rows. */
+EP_STEP void ep_plain_sum_many(uint4 *out, uint64_t mine, unsigned has, int chunk, int end, int units)
 {
-    uint64_t rows[EP_HELD] = {(uint64_t)terms->row[0], (uint64_t)terms->row[1]};
-    int lane = (int)ep_lane(), topk = run->shape.topk, units = run->shape.hidden / EP_SUM_COLUMNS;
-    int chunks = (units + EP_LANES - 1) / EP_LANES, each = (chunks + pieces - 1) / pieces, first = piece * each;
-    int end = first + each < chunks ? first + each : chunks;
-    uint64_t row = ep_held_of(rows, i * topk + (lane < topk ? lane : 0)), mine = lane < topk ? row : 0;
-    unsigned has = __ballot_sync(EP_ALL_LANES, mine != 0);
+    enum { ROWS = 4 };
 
-    units = end * EP_LANES < units ? end * EP_LANES : units;
-    if (__popc(has) <= 2) {
-        ep_plain_sum<2, 5>((uint4 *)out, mine, has, first, end, units);
-    } else if (__popc(has) <= 4) {
-        ep_plain_sum<4, 3>((uint4 *)out, mine, has, first, end, units);
-    } else if (__popc(has) <= 8) {
-        ep_plain_sum<8, 1>((uint4 *)out, mine, has, first, end, units);
-    } else {
-        struct ep_term term = {(const void *)mine, 1.0f};
+#pragma unroll 1
+    for (int unit = chunk * EP_LANES + (int)ep_lane(); chunk < end; chunk++, unit += EP_LANES) {
+        float sum[EP_SUM_COLUMNS] = {};
 
-        ep_sum_piece<EP_SUM_ROWS, EP_SUM_CHUNKS>((uint4 *)out, term, first, end, units);
+#pragma unroll 1
+        for (unsigned left = has; left;) {
+            uint4 held[ROWS];
+            int n = __popc(left);
+
+#pragma unroll
+            for (int r = 0; r < ROWS; r++, left &= left - 1) {
+                const uint4 *row = (const uint4 *)__shfl_sync(EP_ALL_LANES, mine, left ? __ffs((int)left) - 1 : 0);
+
+                held[r] = r < n && unit < units ? __ldcg(row + unit) : make_uint4(0, 0, 0, 0);
+            }
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                if (r < n)
+                    ep_plain_add(sum, held[r]);
+        }
+        if (unit < units)
+            out[unit] = ep_sum_round(sum);
     }
 }
 
-#ifdef EP_EXPANDS
-/* The sum of the expanded rows of a received one, in the order of its choices, each of which a lane has. */
-EP_STEP void ep_fold_row(const struct ep_run *run, const shmemx_ep_combine_t *args, void *out, int row)
+/*
+ * Chunks [first, end) of the sums of n tokens, rows of `units` each, whose terms lanes have. With few of them more
+ * chunks are in flight. Out of line, since callers have registers of their own that it would put into local memory.
+ */
+EP_LOOP void ep_sum_held(uint4 *out, struct ep_chunk_terms terms, int topk, int n, int first, int end, int units)
 {
-    int lane = (int)ep_lane(), topk = run->shape.topk;
-    int place = lane < topk ? ep_places(args)[(int64_t)row * topk + lane] : -1;
-    struct ep_chunk_terms terms = {{NULL, NULL}};
+    uint64_t rows[EP_HELD] = {(uint64_t)terms.row[0], (uint64_t)terms.row[1]};
+    int lane = (int)ep_lane(), most = end * EP_LANES < units ? end * EP_LANES : units;
 
-    if (place >= 0)
-        terms.row[0] = (const char *)args->y + (int64_t)place * run->shape.hidden * 2;
-    ep_sum_terms(run, out, 0, 1, &terms, 0);
+#pragma unroll 1
+    for (int i = 0; i < n; i++, out += units) {
+        uint64_t row = ep_held_of(rows, i * topk + (lane < topk ? lane : 0)), mine = lane < topk ? row : 0;
+        unsigned has = __ballot_sync(EP_ALL_LANES, mine != 0);
+
+        if (__popc(has) <= 2)
+            ep_plain_sum<2, 5>(out, mine, has, first, end, most);
+        else if (__popc(has) <= 4)
+            ep_plain_sum<4, 3>(out, mine, has, first, end, most);
+        else if (__popc(has) <= 8)
+            ep_plain_sum<8, 1>(out, mine, has, first, end, most);
+        else
+            ep_plain_sum_many(out, mine, has, first, end, most);
+    }
+}
+
+EP_STEP void ep_sum_chunk(const struct ep_run *run, void *out, int piece, int pieces,
+                          const struct ep_chunk_terms *terms, int n)
+{
+    int units = run->shape.hidden / EP_SUM_COLUMNS, chunks = (units + EP_LANES - 1) / EP_LANES;
+    int each = (chunks + pieces - 1) / pieces, first = piece * each;
+
+    ep_sum_held((uint4 *)out, *terms, run->shape.topk, n, first, first + each < chunks ? first + each : chunks, units);
+}
+
+#ifdef EP_EXPANDS
+/* Of n received rows, a chunk at most, the sums of their expanded ones, in the order of choices. */
+EP_STEP void ep_fold_rows(const struct ep_run *run, const shmemx_ep_combine_t *args, void *out, int row, int n)
+{
+    const int32_t *places = ep_places(args) + (int64_t)row * run->shape.topk;
+    struct ep_chunk_terms terms;
+
+#pragma unroll
+    for (int i = 0; i < EP_HELD; i++) {
+        int k, place = ep_held_token(run, i, &k) < n ? places[(int)ep_lane() + i * EP_LANES] : -1;
+
+        terms.row[i] = place < 0 ? NULL : (const char *)args->y + (int64_t)place * run->shape.hidden * 2;
+    }
+    ep_sum_chunk(run, out, 0, 1, &terms, n);
 }
 #endif
 

@@ -95,15 +95,19 @@ EP_STEP void ep_place_scales(const struct ep_run *run, const float *scales, int 
             scales ? scales[i] : 0.0f;
 }
 
-/* Token i of a chunk. */
-EP_STEP void ep_spread_row(const struct ep_run *run, const char *from, const float *scales,
-                           const struct ep_chunk_rows *rows, int i)
+/* A chunk's rows, n of them, each to all of its places. */
+EP_STEP void ep_spread_rows(const struct ep_run *run, const char *from, const float *scales,
+                            const struct ep_chunk_rows *rows, int n)
 {
-    for (int k = 0; k < run->shape.topk; k++) {
-        if (rows->place[i][k] < 0)
+    size_t bytes = run->shape.row, n_scales = run->shape.scales / sizeof *scales;
+
+    for (int i = 0; i < n * run->shape.topk; i++) {
+        int row = i / run->shape.topk, place = rows->place[row][i % run->shape.topk];
+
+        if (place < 0)
             continue;
-        memcpy((char *)ep_expanded(run)->rows + rows->place[i][k] * run->shape.row, from, run->shape.row);
-        ep_place_scales(run, scales, rows->place[i][k]);
+        memcpy((char *)ep_expanded(run)->rows + (size_t)place * bytes, from + (size_t)row * bytes, bytes);
+        ep_place_scales(run, scales + (size_t)row * n_scales, place);
     }
 }
 
@@ -176,10 +180,12 @@ EP_STEP struct ep_term ep_term_at(const struct ep_run *run, const void *arg, int
     return ((const struct ep_term *)arg)[k];
 }
 
-EP_STEP void ep_sum_terms(const struct ep_run *run, void *out, int piece, int pieces,
-                          const struct ep_chunk_terms *terms, int i)
+EP_STEP void ep_sum_chunk(const struct ep_run *run, void *out, int piece, int pieces,
+                          const struct ep_chunk_terms *terms, int n)
 {
-    ep_sum(run, out, piece, pieces, run->shape.topk, ep_term_at, terms->term[i]);
+    for (int i = 0; i < n; i++)
+        ep_sum(run, (char *)out + (size_t)i * run->shape.hidden * 2, piece, pieces, run->shape.topk,
+               ep_term_at, terms->term[i]);
 }
 
 /* The expanded rows of a received one. */
@@ -199,12 +205,16 @@ EP_STEP struct ep_term ep_folded_term(const struct ep_run *run, const void *arg,
     return term;
 }
 
-/* Their sum, in the order of its choices. */
-EP_STEP void ep_fold_row(const struct ep_run *run, const shmemx_ep_combine_t *args, void *out, int row)
+/* Of n received rows the sums of their expanded ones, in the order of choices. */
+EP_STEP void ep_fold_rows(const struct ep_run *run, const shmemx_ep_combine_t *args, void *out, int row,
+                          int n)
 {
-    struct ep_folded folded = {args, row};
+    for (int i = 0; i < n; i++) {
+        struct ep_folded folded = {args, row + i};
 
-    ep_sum(run, out, 0, 1, run->shape.topk, ep_folded_term, &folded);
+        ep_sum(run, (char *)out + (size_t)i * run->shape.hidden * 2, 0, 1, run->shape.topk, ep_folded_term,
+               &folded);
+    }
 }
 
 #endif

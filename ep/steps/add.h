@@ -55,19 +55,21 @@ EP_STEP int ep_chunks_back(const struct ep_run *run,
 }
 
 #ifdef EP_EXPANDS
-/* The sum of expanded rows, and weights, to where they are fetched; 0 where y has no expanded rows. */
+/* Of n rows the sums of expanded ones, and weights, to where they are fetched; 0 where y has no expanded rows. */
 EP_STEP int ep_add_folded(const struct ep_run *run, const struct ep_call *call,
-                          const shmemx_ep_combine_t *args, int row)
+                          const shmemx_ep_combine_t *args, int row, int n)
 {
     const struct ep_shape *shape = &run->shape;
-    size_t bytes = (size_t)shape->hidden * 2, weights = shape->topk * sizeof(float);
+    size_t bytes = (size_t)shape->hidden * 2, first = (size_t)row * shape->topk;
+    float *weights = (float *)ep_at(run, shape->y_weights[call->parity]) + first;
 
     if (!ep_places(args))
         return 0;
-    ep_fold_row(run, args, run->arena + shape->y[call->turn] + row * bytes, row);
-    if (args->y_weights)
-        ep_copy(run->arena + shape->y_weights[call->parity] + row * weights,
-                (const char *)args->y_weights + row * weights, weights);
+    ep_fold_rows(run, args, run->arena + shape->y[call->turn] + row * bytes, row, n);
+    EP_BY_LANES(run, i, args->y_weights ? n * shape->topk : 0)
+    {
+        weights[i] = args->y_weights[first + (size_t)i];
+    }
     return 1;
 }
 #endif
@@ -80,7 +82,6 @@ EP_STEP void ep_add_put(const struct ep_run *run, const struct ep_call *call, co
     size_t bytes = (size_t)shape->hidden * 2, weights = shape->topk * sizeof(float);
     const char *given = (const char *)args->y_weights;
 
-    EP_EXPANDING(if (ep_add_folded(run, call, args, row)) return;)
     ep_copy_row(run->arena + shape->y[call->turn] + row * bytes, (const char *)args->y + row * bytes, bytes,
                 given ? run->arena + shape->y_weights[call->parity] + row * weights : NULL,
                 given ? given + row * weights : NULL, weights);
@@ -91,11 +92,13 @@ EP_LOOP void ep_add_store(const struct ep_run *run, const struct ep_call *call,
                           const shmemx_ep_combine_t *args, int chunk, int l)
 {
     struct ep_flagged flagged = {run->shape.near_back[call->parity], chunk, l};
-    int begin, rows = ep_rows_for(run, call, l, &begin), end = ep_least(rows, (chunk + 1) * EP_CHUNK);
+    int begin, rows = ep_rows_for(run, call, l, &begin), end = ep_least(rows, (chunk + 1) * EP_CHUNK), row;
 
     if (chunk * EP_CHUNK >= rows)
         return;
-    for (int row = chunk * EP_CHUNK; row < end; row++)
+    row = chunk * EP_CHUNK;
+    EP_EXPANDING(if (ep_add_folded(run, call, args, begin + row, end - row)) row = end;)
+    for (; row < end; row++)
         ep_add_put(run, call, args, begin + row);
     ep_raise(run, 1, ep_raised_chunk, &flagged, (uint64_t)call->number);
 }
@@ -150,9 +153,8 @@ EP_LOOP void ep_add_take(const struct ep_run *run, const struct ep_call *call,
                              (char *)ep_at(run, ep_kept_metas(shape, call->handle)), 0};
     struct ep_chunk_terms terms = ep_terms_of(run, call, &chunk);
 
-    for (int i = 0; i < chunk.n; i++)
-        ep_sum_terms(run, (char *)args->out + ((size_t)chunk.token + i) * shape->hidden * 2, piece, pieces,
-                     &terms, i);
+    ep_sum_chunk(run, (char *)args->out + (size_t)chunk.token * shape->hidden * 2, piece, pieces, &terms,
+                 chunk.n);
     if (args->out_weights && piece == 0)
         ep_add_weights(run, args, &chunk);
 }

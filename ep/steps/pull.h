@@ -249,12 +249,11 @@ EP_STEP int ep_pull_spread(const struct ep_run *run, const struct ep_call *call,
     const char *x = ep_near_base(run, chunk->pe) + shape->x[turn],
                *scales = ep_near_base(run, chunk->pe) + shape->x_scales[call->parity];
 
-    for (int i = 0; i < chunk->n && ep_expanded(run); i++) {
-        int token = chunk->token + i;
-
-        ep_spread_row(run, x + token * shape->row, (const float *)(scales + token * shape->scales), rows, i);
-    }
-    return ep_expanded(run) != NULL;
+    if (!ep_expanded(run))
+        return 0;
+    ep_spread_rows(run, x + chunk->token * shape->row, (const float *)(scales + chunk->token * shape->scales),
+                   rows, chunk->n);
+    return 1;
 }
 #endif
 
