@@ -110,7 +110,8 @@ struct ep_shape {
     size_t result_send, result_in;                            /* [far][slots] */
     size_t weights_send[2], weights_in; /* low latency: of combines, [tokens][topk] and [far] of those */
     size_t part_rows;                   /* of this PE's call: [far][parts] records of images */
-    size_t shares; /* [EP_SHARES][n] rows of the tokens of each group; 0: none, n is too large */
+    size_t shares;        /* [EP_SHARES][n] rows of the tokens of each group; 0: none, n is too large */
+    size_t expert_shares; /* [EP_SHARES][experts] likewise for each expert; where rows are pulled */
     size_t in_counts, in_tokens, in_parts, in_rows; /* of origins: [n][counted], and of each [n] */
     size_t in_sent, in_total;                       /* [n][n] rows of each origin for each PE; [n] for each */
     size_t near_first, near_y;                      /* of near PEs: [1 + far][near], [near] */

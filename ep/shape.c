@@ -191,6 +191,8 @@ static void lay_out_work(struct ep_shape *shape, struct room *room)
     shape->part_rows = room_take(room, far * ep_parts(shape, shape->tokens), sizeof(int32_t));
     if (n <= EP_SHARES_PES)
         shape->shares = room_take(room, EP_SHARES * n, sizeof(int32_t));
+    if (shape->pulls)
+        shape->expert_shares = room_take(room, EP_SHARES * (size_t)shape->experts, sizeof(int32_t));
     shape->in_counts = room_take(room, n * shape->counted, sizeof(int32_t));
     shape->in_tokens = room_take(room, n, sizeof(int32_t));
     shape->in_parts = room_take(room, n, sizeof(int32_t));

@@ -74,7 +74,8 @@ typedef struct {
     int capacity WSH_EP_FORMER("expert_capacity or pe_capacity"); /* the one of these two that mode has */
     int window;  /* high throughput: tokens of a part between hosts (0: 512) */
     int handles; /* calls whose routing is kept at a time (0: 2) */
-    int blocks; /* of a kernel, one for each SM that a call takes (0: what fits, at most 24 or in low latency 128) */
+    /* Of a kernel, one for each SM that a call takes (0: what fits, at most 24, expanded 64, in low latency 128). */
+    int blocks;
     int topk_bits;       /* 64: topk and row_topk of dispatches are int64_t (0: 32, int32_t) */
     int exact;           /* low latency: 1: sums are in the order of the top-k, as shmemx_ep_combine says */
     int row_bytes;       /* SHMEMX_EP_BYTES: of a row, a multiple of hidden / 128; else 0 */

@@ -13,7 +13,7 @@
 struct ep_kernels {
     struct ep_run run;
     struct ep_published published;
-    int blocks;
+    int blocks, expanded_blocks; /* of a call; of one whose rows are expanded */
     cudaStream_t stream; /* for copies of the library's own */
     uint64_t *launched;  /* [handles]: the ticket of the last dispatch, graphs apart */
     bool pinned;         /* published.host, by us */
@@ -124,13 +124,15 @@ static void ep_say_fewer(const struct shmemx_ep *ep, int asked, int most)
     said = true;
 }
 
-static int ep_grid_choose(const struct shmemx_ep *ep, int *blocks)
+/* Where the caller leaves it to the library, calls have what they need: expanded rows are several times as many bytes. */
+static int ep_grid_choose(const struct shmemx_ep *ep, struct ep_kernels *kernels)
 {
-    enum { EP_BLOCKS = 24, EP_LOW_BLOCKS = 128 };
+    enum { EP_BLOCKS = 24, EP_LOW_BLOCKS = 128, EP_EXPANDED_BLOCKS = 64 };
     int asked = ep->config.blocks, most = 0, usual = ep->shape.pushes ? EP_LOW_BLOCKS : EP_BLOCKS;
 
     if (ep_grid_most(ep, &most))
         return 1;
+    most = most < EP_SHARES || ep->shape.pushes ? most : EP_SHARES;
     if (asked > most && most > 0 && ep->config.fewer_blocks) {
         ep_say_fewer(ep, asked, most);
         asked = most;
@@ -140,7 +142,8 @@ static int ep_grid_choose(const struct shmemx_ep *ep, int *blocks)
                          "blocks is %d, and the GPU has room for %d at once, of each PE that shares it: give that at "
                          "most, or 0; with 0 of them, let fewer PEs share a GPU",
                          asked, most);
-    *blocks = asked ? asked : most < usual ? most : usual;
+    kernels->blocks = asked ? asked : most < usual ? most : usual;
+    kernels->expanded_blocks = asked ? asked : most < EP_EXPANDED_BLOCKS ? most : EP_EXPANDED_BLOCKS;
     return 0;
 }
 
@@ -265,7 +268,7 @@ static cudaError_t ep_start_expanded(struct ep_kernels *kernels, const shmemx_ep
 
     if (call->expanded)
         run.expanded = *call->expanded;
-    return ep_start(ep_kernel_expanded_dispatch, kernels->blocks, kernels, call->halves, stream, args);
+    return ep_start(ep_kernel_expanded_dispatch, kernels->expanded_blocks, kernels, call->halves, stream, args);
 }
 
 static cudaError_t ep_start_dispatch(struct ep_kernels *kernels, const shmemx_ep_dispatch_t *call, cudaStream_t stream)
@@ -305,7 +308,7 @@ static cudaError_t ep_start_combine(struct ep_kernels *kernels, const shmemx_ep_
         return ep_start(ep_kernel_signals_combine, ep_signal_blocks(kernels, call->signal_blocks), kernels,
                         call->halves, stream, args);
     if (call->places)
-        return ep_start(ep_kernel_expanded_combine, kernels->blocks, kernels, call->halves, stream, args);
+        return ep_start(ep_kernel_expanded_combine, kernels->expanded_blocks, kernels, call->halves, stream, args);
     return ep_start(ep_combine_kernel(&kernels->run.shape, call->halves), kernels->blocks, kernels, call->halves,
                     stream, args);
 }
@@ -386,7 +389,7 @@ static int ep_device_open(struct shmemx_ep *ep)
     ep->kernels = kernels;
     if (!ep->shape.pushes && ep_make_published(ep, kernels))
         return 1;
-    if (ep_grid_choose(ep, &kernels->blocks))
+    if (ep_grid_choose(ep, kernels))
         return 1;
     status = ep_make_run(ep, kernels);
     if (!status)

@@ -265,6 +265,40 @@ EP_STEP int ep_rank_choice(const struct ep_run *run, const struct ep_ranks *rank
                        : ep_rank_expert(run, ranks, i / run->shape.topk, i % run->shape.topk);
 }
 
+#ifndef EP_RANK_EXPERTS
+#define EP_RANK_EXPERTS 1024 /* at a time */
+#endif
+
+struct ep_rank_found {
+    const int *found; /* [many] */
+    int many;
+};
+
+/*
+ * How many of some choices are of each expert from `first` on, EP_RANK_EXPERTS at most: every `step`-th of all threads,
+ * from number `from` to `to` - 1. All threads of a block.
+ */
+EP_STEP struct ep_rank_found ep_rank_found(const struct ep_run *run, const struct ep_ranks *ranks, int first, int from,
+                                           int to, int step)
+{
+    EP_SHARED(int, found, EP_RANK_EXPERTS);
+    int experts = run->shape.experts, lane = (int)threadIdx.x;
+    struct ep_rank_found of = {found, experts - first < EP_RANK_EXPERTS ? experts - first : EP_RANK_EXPERTS};
+
+    __syncthreads();
+    for (int i = lane; i < of.many; i += EP_THREADS)
+        found[i] = 0;
+    __syncthreads();
+    for (int i = from + lane; i < to; i += step) {
+        unsigned at = (unsigned)(ep_rank_choice(run, ranks, i) - first);
+
+        if (at < (unsigned)of.many)
+            atomicAdd(found + at, 1);
+    }
+    __syncthreads();
+    return of;
+}
+
 /*
  * How many tokens have each expert, behind the number of rows for its PE. Blocks share out tokens, and
  * add to counts that are zeros.
@@ -272,49 +306,56 @@ EP_STEP int ep_rank_choice(const struct ep_run *run, const struct ep_ranks *rank
 EP_STEP void ep_rank_counts(const struct ep_run *run, const struct ep_ranks *ranks, int tokens,
                             int32_t *counts)
 {
-    enum { EXPERTS = 1024 };
-    EP_SHARED(int, found, EXPERTS);
     const struct ep_shape *shape = &run->shape;
-    int choices = tokens * shape->topk, lane = (int)threadIdx.x;
+    int own = (int)blockIdx.x * EP_THREADS, step = (int)gridDim.x * EP_THREADS;
 
 #pragma unroll 1
-    for (int first = 0; first < shape->experts; first += EXPERTS) {
-        int many = shape->experts - first < EXPERTS ? shape->experts - first : EXPERTS;
+    for (int first = 0; first < shape->experts; first += EP_RANK_EXPERTS) {
+        struct ep_rank_found of = ep_rank_found(run, ranks, first, own, tokens * shape->topk, step);
 
-        __syncthreads();
-        for (int i = lane; i < many; i += EP_THREADS)
-            found[i] = 0;
-        __syncthreads();
-        for (int i = (int)blockIdx.x * EP_THREADS + lane; i < choices; i += (int)gridDim.x * EP_THREADS) {
-            unsigned at = (unsigned)(ep_rank_choice(run, ranks, i) - first);
-
-            if (at < (unsigned)many)
-                atomicAdd(found + at, 1);
-        }
-        __syncthreads();
-        for (int i = lane; i < many; i += EP_THREADS) {
+        for (int i = (int)threadIdx.x; i < of.many; i += EP_THREADS) {
             int32_t *of_pe = counts + (first + i) / shape->mine * shape->counted;
 
-            if (found[i])
-                atomicAdd(of_pe + 1 + (first + i) % shape->mine, found[i]);
+            if (of.found[i])
+                atomicAdd(of_pe + 1 + (first + i) % shape->mine, of.found[i]);
         }
     }
 }
 
 #ifdef EP_EXPANDS
 /*
- * How many tokens before each have its experts, in place of rows: blocks share out experts, and have a bit for each of
- * these and each of some tokens. There are no far peers then.
+ * How many tokens before each have its experts, in place of rows. Groups share out the tokens, as above: each tells how
+ * many of its own have each expert, and then has a bit for each expert and each of some tokens. There are no far peers.
  */
-enum { EP_RANK_EXPERTS = 16, EP_RANK_HELD = 8 };
-#ifndef EP_RANK_WORDS
-#define EP_RANK_WORDS 64 /* 2,048 tokens */
+#ifndef EP_RANK_BITS
+#define EP_RANK_BITS 4096 /* words of 32 tokens: for EP_RANK_EXPERTS at least one each */
 #endif
 
+EP_STEP int32_t *ep_rank_expert_shares(const struct ep_run *run)
+{
+    return (int32_t *)(run->arena + run->shape.expert_shares);
+}
+
+/* All threads, before the barrier. */
+EP_STEP void ep_rank_experts_count(const struct ep_run *run, const struct ep_ranks *ranks, int tokens)
+{
+    struct ep_rank_share share = ep_rank_share(tokens);
+    int experts = run->shape.experts, topk = run->shape.topk;
+    int32_t *mine = ep_rank_expert_shares(run) + (int64_t)blockIdx.x * experts;
+
+#pragma unroll 1
+    for (int first = 0; first < experts && ep_expanded(run); first += EP_RANK_EXPERTS) {
+        struct ep_rank_found of = ep_rank_found(run, ranks, first, share.from * topk, share.to * topk, EP_THREADS);
+
+        for (int i = (int)threadIdx.x; i < of.many; i += EP_THREADS)
+            mine[first + i] = of.found[i];
+    }
+}
+
 struct ep_rank_bits {
-    unsigned *bits; /* [EP_RANK_EXPERTS][EP_RANK_WORDS] */
-    int *before;    /* [EP_RANK_EXPERTS]: tokens that have the expert, before these */
-    int expert, experts, token, tokens;
+    unsigned *bits; /* [many][words] */
+    int *before;    /* [many]: tokens that have the expert, before these */
+    int first, many, words;
 };
 
 EP_STEP int ep_rank_bits_before(const unsigned *bits, int token)
@@ -326,78 +367,79 @@ EP_STEP int ep_rank_bits_before(const unsigned *bits, int token)
     return before;
 }
 
-/* Choices of this thread from number `first` on: of those that are of these experts, the bit or (STORES) the number. */
+/* Choices of tokens from `from` to `to` - 1: of those that are of these experts, the bit or (STORES) the number. */
 template <bool STORES>
-EP_STEP void ep_rank_choices(const struct ep_run *run, const struct ep_ranks *ranks,
-                             const struct ep_rank_bits &of, int first)
+EP_STEP void ep_rank_choices(const struct ep_run *run, const struct ep_ranks *ranks, const struct ep_rank_bits &of,
+                             int from, int to)
 {
-    int topk = run->shape.topk, expert[EP_RANK_HELD];
+    int topk = run->shape.topk;
 
-#pragma unroll
-    for (int i = 0; i < EP_RANK_HELD; i++) {
-        int at = first + i * EP_THREADS;
+    for (int i = from * topk + (int)threadIdx.x; i < to * topk; i += EP_THREADS) {
+        int expert = ep_rank_choice(run, ranks, i) - of.first, token = i / topk - from;
+        unsigned *bits = of.bits + expert * of.words;
 
-        expert[i] = at < of.tokens * topk ? ep_rank_choice(run, ranks, of.token * topk + at) - of.expert : -1;
-    }
-#pragma unroll
-    for (int i = 0; i < EP_RANK_HELD; i++) {
-        int token = (first + i * EP_THREADS) / topk, k = (first + i * EP_THREADS) % topk;
-        unsigned *bits = of.bits + expert[i] * EP_RANK_WORDS;
-
-        if ((unsigned)expert[i] >= (unsigned)of.experts)
+        if ((unsigned)expert >= (unsigned)of.many)
             continue;
         if (STORES)
-            ep_rank_entry(run, ranks, of.token + token, k)->row =
-                of.before[expert[i]] + ep_rank_bits_before(bits, token);
+            ep_rank_entry(run, ranks, from + token, i % topk)->row =
+                of.before[expert] + ep_rank_bits_before(bits, token);
         else
             atomicOr(bits + token / EP_LANES, 1u << token % EP_LANES);
     }
 }
 
-/* Some tokens' choices of some experts. All threads of a block. */
-EP_STEP void ep_rank_window(const struct ep_run *run, const struct ep_ranks *ranks,
-                            const struct ep_rank_bits &of)
+/* All threads, as below. */
+EP_STEP void ep_rank_window(const struct ep_run *run, const struct ep_ranks *ranks, const struct ep_rank_bits &of,
+                            int from, int to)
 {
-    enum { EACH = EP_RANK_HELD * EP_THREADS };
-    int lane = (int)threadIdx.x, choices = of.tokens * run->shape.topk;
-
-    for (int i = lane; i < EP_RANK_EXPERTS * EP_RANK_WORDS; i += EP_THREADS)
+    for (int i = (int)threadIdx.x; i < of.many * of.words; i += EP_THREADS)
         of.bits[i] = 0;
     __syncthreads();
-#pragma unroll 1
-    for (int first = lane; first < choices; first += EACH)
-        ep_rank_choices<false>(run, ranks, of, first);
+    ep_rank_choices<false>(run, ranks, of, from, to);
     __syncthreads();
-#pragma unroll 1
-    for (int first = lane; first < choices; first += EACH)
-        ep_rank_choices<true>(run, ranks, of, first);
+    ep_rank_choices<true>(run, ranks, of, from, to);
     __syncthreads();
-    if (lane < EP_RANK_EXPERTS)
-        of.before[lane] += ep_rank_bits_before(of.bits + lane * EP_RANK_WORDS, EP_RANK_WORDS * EP_LANES - 1) +
-                           (int)(of.bits[lane * EP_RANK_WORDS + EP_RANK_WORDS - 1] >> (EP_LANES - 1));
+    for (int i = (int)threadIdx.x; i < of.many; i += EP_THREADS)
+        for (int word = 0; word < of.words; word++)
+            of.before[i] += __popc(of.bits[i * of.words + word]);
     __syncthreads();
 }
 
+/* The block's tokens that have each expert, of those from of->first on, are behind those of earlier blocks. */
+EP_STEP void ep_rank_experts_before(const struct ep_run *run, const struct ep_rank_bits *of)
+{
+    int experts = run->shape.experts;
+
+    for (int i = (int)threadIdx.x; i < of->many; i += EP_THREADS) {
+        const int32_t *shares = ep_rank_expert_shares(run) + of->first + i;
+        int before = 0;
+
+#pragma unroll 8
+        for (int block = 0; block < (int)blockIdx.x; block++)
+            before += __ldcg(shares + (int64_t)block * experts);
+        of->before[i] = before;
+    }
+}
+
+/* All threads, behind the barrier: the numbers of the block's tokens. */
 EP_STEP void ep_rank_experts(const struct ep_run *run, const struct ep_ranks *ranks, int tokens)
 {
-    enum { TOKENS = EP_RANK_WORDS * EP_LANES };
-    EP_SHARED(unsigned, bits, EP_RANK_EXPERTS *EP_RANK_WORDS);
+    EP_SHARED(unsigned, bits, EP_RANK_BITS);
     EP_SHARED(int, before, EP_RANK_EXPERTS);
-    int experts = run->shape.experts, each = (experts + (int)gridDim.x - 1) / (int)gridDim.x;
-    int first = (int)blockIdx.x * each, end = first + each < experts ? first + each : experts;
-    struct ep_rank_bits of = {bits, before, 0, 0, 0, 0};
+    struct ep_rank_share share = ep_rank_share(tokens);
+    int experts = run->shape.experts;
+    struct ep_rank_bits of = {bits, before, 0, 0, 0};
 
-    if (!ep_expanded(run))
-        return;
 #pragma unroll 1
-    for (of.expert = first; of.expert < end; of.expert += EP_RANK_EXPERTS) {
-        of.experts = end - of.expert < EP_RANK_EXPERTS ? end - of.expert : EP_RANK_EXPERTS;
-        if (threadIdx.x < EP_RANK_EXPERTS)
-            before[threadIdx.x] = 0;
+    for (; of.first < experts && ep_expanded(run); of.first += EP_RANK_EXPERTS) {
+        of.many = experts - of.first < EP_RANK_EXPERTS ? experts - of.first : EP_RANK_EXPERTS;
+        of.words = EP_RANK_BITS / of.many;
+        ep_rank_experts_before(run, &of);
 #pragma unroll 1
-        for (of.token = 0; of.token < tokens; of.token += TOKENS) {
-            of.tokens = tokens - of.token < TOKENS ? tokens - of.token : TOKENS;
-            ep_rank_window(run, ranks, of);
+        for (int from = share.from; from < share.to; from += of.words * EP_LANES) {
+            int to = from + of.words * EP_LANES;
+
+            ep_rank_window(run, ranks, of, from, to < share.to ? to : share.to);
         }
     }
 }
@@ -434,6 +476,7 @@ EP_LOOP void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, 
     }
     if (ep_rank_by_shares(run))
         ep_rank_share_count(run, &ranks, tokens);
+    EP_EXPANDING(ep_rank_experts_count(run, &ranks, tokens);)
     ep_sync(run);
     ep_rank_counts(run, &ranks, tokens, counts);
     if (ep_rank_by_shares(run))

@@ -82,8 +82,7 @@ class Calls:
         assert topk_idx is not None
         numbers = _layout.Later(topk_idx, ask.experts, self.size)
         worst = 0 if ask.sync else self.size * ask.most
-        in_call = ask.expand and not x.is_cuda  # on a GPU passes take less (docs/design)
-        wide = ask.wide() if in_call and ask.rows is None else None
+        wide = ask.wide() if ask.expand and ask.rows is None else None
         more = dict(checked=True, named=True, wide=wide)
         given = numbers, topk_idx, ask.weights, worst, stream
         begun = self.normal.begin(x, scales, *given, **more)
@@ -91,7 +90,7 @@ class Calls:
             begun = begun._replace(columns=topk_idx.shape[1])
         inner, out, got = begun.handle, begun.wide, begun.got
         if got is None:
-            if in_call and inner.entry.expands:
+            if ask.expand and inner.entry.expands:
                 expanded = self._expanded(ask, begun, inner.entry.instance.local_experts)
                 out = ask.wide().made(inner.entry, x, scales, expanded, begun.rows)
             got = self.normal.send(

@@ -19,6 +19,7 @@ WORD = 64
 FIRST_HANDLES = 64
 LEAST_TOKENS = 256
 TOKENS_MOST = 65536  # of a rank and call
+EXPANDS_SMS = 48  # from which on a GPU's calls expand rows sooner than passes behind them do
 SPARE = 1  # handles of an instance beside those that routings have
 HANDLES_MAX = 4096 - SPARE
 
@@ -31,7 +32,7 @@ class Entry:
         self.fields, self.team = fields, team
         self.handles = self.spare = fields["handles"]
         self.instance = ep.ExpertParallel(team, **dict(fields, handles=self.handles + SPARE))
-        self.expands = False  # on one host: its kernels expand rows, too
+        self.expands = False  # its calls expand rows, too
         self.next = 0  # handle of the next dispatch, of all PEs
         self.rows = 0  # of the last one
         self.wide = 0  # its expanded rows
@@ -173,7 +174,7 @@ class Pool:
         fields = self._fields(key, topk, tokens, capacity, min(handles, HANDLES_MAX))
         _dropped.meet(self.buffer.agreement)
         entries.append(Entry(fields, self.buffer.team))
-        entries[-1].expands = self._on_one_host(entries[-1].instance)
+        entries[-1].expands = self._expands(entries[-1])
         return entries[-1]
 
     def last(self, key: Tuple[int, ...]) -> Optional[Entry]:
@@ -181,14 +182,18 @@ class Pool:
         entries = self.entries.get(key)
         return entries[-1] if entries else None
 
-    def _on_one_host(self, instance: Any) -> bool:
-        """Whether all PEs reach each other's memory of an instance. Collective."""
+    def _expands(self, entry: Entry) -> bool:
+        """Whether an instance's calls expand rows: all PEs reach each other's memory of it, and have
+        SMs enough for that. Collective."""
+        instance, blocks = entry.instance, entry.fields["blocks"]
+        enough = not entry.fields["device"] or blocks == 0 or blocks >= EXPANDS_SMS
         team = warpshmem.TEAM_WORLD if self.buffer.team is None else self.buffer.team
         reach, address = _lib.core().shmem_ptr, instance.buffer_address(ep.BUFFER_X)
         reach.restype, reach.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int]
         pes = [team.translate(rank, warpshmem.TEAM_WORLD) for rank in range(instance.n_pes)]
         reached = [pe is not None and bool(reach(address, pe)) for pe in pes]
-        return all(told == [1] for told in self.buffer.agreement.gather([int(all(reached))]))
+        own = [int(enough and all(reached))]
+        return all(told == [1] for told in self.buffer.agreement.gather(own))
 
     def plan(
         self,
@@ -251,5 +256,5 @@ class Pool:
             fields = self._fields(key, topk, tokens, min(worst, tokens * n), FIRST_HANDLES)
             _dropped.meet(self.buffer.agreement)
             entries.append(Entry(fields, self.buffer.team))
-            entries[-1].expands = self._on_one_host(entries[-1].instance)
+            entries[-1].expands = self._expands(entries[-1])
         return entries[-1]

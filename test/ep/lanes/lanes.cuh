@@ -17,7 +17,8 @@
 
 #define EP_BLOCK_WARPS 2
 #define EP_WATCH_POLLS 4
-#define EP_RANK_WORDS 1
+#define EP_RANK_EXPERTS 16
+#define EP_RANK_BITS 16
 #define EP_LOW_NVFP4 ((run)->shape.dtype == SHMEMX_EP_NVFP4)
 #define EP_LOW_HALVES 1
 #define EP_LOW_SIGNALS ((args)->signals != NULL)
