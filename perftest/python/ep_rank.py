@@ -254,7 +254,8 @@ class Rank:
         kind, given, n = self.module.Buffer, self.given, self.pes
         tokens = [row.tokens for row in rows if row.mode == DECODE]
         nvl = rdma = 0
-        kind.set_num_sms(given.sms)
+        if given.sms:
+            kind.set_num_sms(given.sms)
         if len(tokens) < len(rows):
             configs = kind.get_dispatch_config(n), kind.get_combine_config(n)
             nvl = max(one.get_nvl_buffer_size_hint(given.hidden * 2, n) for one in configs)
