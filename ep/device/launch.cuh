@@ -124,7 +124,7 @@ static void ep_say_fewer(const struct shmemx_ep *ep, int asked, int most)
     said = true;
 }
 
-/* Where the caller leaves it to the library, calls have what they need: expanded rows are several times as many bytes. */
+/* Where the caller leaves it to the library, calls have what they need: expanded rows are several times the bytes. */
 static int ep_grid_choose(const struct shmemx_ep *ep, struct ep_kernels *kernels)
 {
     enum { EP_BLOCKS = 24, EP_LOW_BLOCKS = 128, EP_EXPANDED_BLOCKS = 64 };

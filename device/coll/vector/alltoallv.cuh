@@ -363,7 +363,7 @@ static WSH_DEV void wsh_dev_vector_wide(const struct wsh_dev_group &group, const
 
 /*
  * The first block alone moves what is short; the others know that, and end. In the epoch of a sweep the last one to end
- * does all. `v` is where the caller has it, which may be the kernel's own arguments; `call` is memory that a block shares.
+ * does all. `v` is where the caller has it, which may be the kernel's own arguments; `call` is in memory of the block.
  */
 template <int S>
 static WSH_DEV void wsh_dev_alltoallv_kernel(const char *what, shmem_team_t team, const struct wsh_dev_vector &v,
