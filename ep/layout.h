@@ -123,7 +123,8 @@ struct ep_shape {
     int c_y, c_result, c_result_credit; /* combine: [near], [far][slots], [far] */
     int c_weights;                      /* [far] */
     int counters;
-    /* High throughput in one host, by parity: words [near][counted + 1 + near], [near]; flags [near][chunks] */
+    /* High throughput in one host, by parity: words [near][counted + 1 + near], [near]; flags [near][chunks], of
+       rows that come back [near][chunks * EP_CHUNK] */
     int pulls, chunks;
     size_t near_words[2], near_begun[2], near_ready[2], near_back[2];
     /* Low latency (ep/low) */
@@ -183,7 +184,7 @@ struct ep_low_source {
 struct ep_near_y {
     int64_t y;       /* bytes from the beginning of its arena */
     int64_t weights; /* the same; 0: none */
-    int64_t flagged; /* in one host: its rows have flags */
+    int64_t flagged; /* in one host: so many rows have a flag together; 0: none have */
 };
 
 /* For ep_divide by n: exact where both are less than 65,536, or their product than 2^32. */

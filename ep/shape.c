@@ -256,7 +256,7 @@ static void lay_out_ready(struct ep_shape *shape, struct room *room, int parity)
     shape->near_words[parity] = room_take(room, near * ((size_t)shape->counted + 1 + near), sizeof(uint64_t));
     shape->near_begun[parity] = room_take(room, near, sizeof(uint64_t));
     shape->near_ready[parity] = room_take(room, chunks, sizeof(uint64_t));
-    shape->near_back[parity] = room_take(room, chunks, sizeof(uint64_t));
+    shape->near_back[parity] = room_take(room, chunks * EP_CHUNK, sizeof(uint64_t));
 }
 
 /* Of one whose near PEs pull. */

@@ -128,10 +128,13 @@ static void ep_say_fewer(const struct shmemx_ep *ep, int asked, int most)
 static int ep_grid_choose(const struct shmemx_ep *ep, struct ep_kernels *kernels)
 {
     enum { EP_BLOCKS = 24, EP_LOW_BLOCKS = 128, EP_EXPANDED_BLOCKS = 64 };
-    int asked = ep->config.blocks, most = 0, usual = ep->shape.pushes ? EP_LOW_BLOCKS : EP_BLOCKS;
+    int asked = ep->config.blocks, most = 0, usual = ep->shape.pushes ? EP_LOW_BLOCKS : EP_BLOCKS, sms = 0, gpu = 0;
 
     if (ep_grid_most(ep, &most))
         return 1;
+    if (!cudaGetDevice(&gpu))
+        cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, gpu);
+    kernels->run.alone = most > sms / 2; /* a block takes an SM, and PEs that share them have equally many */
     most = most < EP_SHARES || ep->shape.pushes ? most : EP_SHARES;
     if (asked > most && most > 0 && ep->config.fewer_blocks) {
         ep_say_fewer(ep, asked, most);

@@ -60,6 +60,7 @@ struct ep_run {
     uint64_t ticket;             /* low latency: of this launch, for the host; 0: of a graph */
     struct ep_marks *marks;        /* of a trace; NULL: there is none */
     struct ep_published published; /* high throughput: of numbers that come before rows */
+    int alone;                     /* high throughput: no other PE has this GPU */
 };
 
 /* The same of kernels of high throughput that expand rows. */
@@ -88,6 +89,11 @@ EP_STEP const int32_t *ep_places(const shmemx_ep_combine_t *args)
 #else
 #define EP_EXPANDING(...)
 #endif
+
+EP_STEP int ep_alone(const struct ep_run *run)
+{
+    return run->alone;
+}
 
 /* Of the GPU, in ns. */
 EP_STEP uint64_t ep_gpu_time()

@@ -161,12 +161,14 @@ EP_STEP struct ep_chunk_terms ep_terms_of(const struct ep_run *run, const struct
 
         for (int k = 0; k < shape->topk; k++) {
             int offset = sum.meta->entry[k].offset, pe = ep_entry_near(run, &sum, k);
-            struct ep_flagged flagged = {shape->near_back[call->parity], offset / EP_CHUNK, pe};
+            struct ep_flagged flagged = {shape->near_back[call->parity], ep_flags_back(run), offset, pe};
 
             terms.term[i][k].row = NULL;
             if (pe < 0 || (uint32_t)offset >= (uint32_t)shape->tokens)
                 continue;
             terms.term[i][k] = ep_sum_term(run, &sum, k);
+            if (ep_near_y(run, pe)->flagged == EP_CHUNK)
+                flagged.chunk /= EP_CHUNK;
             if (terms.term[i][k].row && ep_near_y(run, pe)->flagged)
                 ep_flags_await(run, EP_PHASE_RESULTS, 1, ep_awaited_chunk, &flagged, (uint64_t)call->number);
         }

@@ -8,7 +8,7 @@
 
 #include "ep/steps/pull.h"
 
-/* With which a PE begins: which Y its rows are in, whether with weights, and whether they have flags. */
+/* With which a PE begins: which Y its rows are in, whether with weights, and how many have a flag together, 0: none. */
 struct ep_began {
     int turn, weighs, flagged;
 };
@@ -26,7 +26,7 @@ EP_STEP uint64_t *ep_raised_begun(const struct ep_run *run, const void *arg, int
 /* Covers what was stored before the call: rows that lie in Y already. */
 EP_STEP void ep_begin_combine(const struct ep_run *run, const struct ep_call *call, struct ep_began began)
 {
-    uint32_t number = (uint32_t)began.turn << 2 | (uint32_t)began.weighs << 1 | (uint32_t)began.flagged;
+    uint32_t number = (uint32_t)began.turn << 4 | (uint32_t)began.weighs << 3 | (uint32_t)began.flagged;
 
     if (ep_worker(run) == 0)
         ep_raise(run, run->shape.near, ep_raised_begun, &call->parity, ep_word_of(call, number));
@@ -55,22 +55,35 @@ EP_STEP int ep_chunks_back(const struct ep_run *run,
 }
 
 #ifdef EP_EXPANDS
-/* Of n rows the sums of expanded ones, and weights, to where they are fetched; 0 where y has no expanded rows. */
-EP_STEP int ep_add_folded(const struct ep_run *run, const struct ep_call *call,
-                          const shmemx_ep_combine_t *args, int row, int n)
+/*
+ * Rows of a chunk for a near PE: the sums of expanded ones, and weights, to where they are fetched, and their flag
+ * there. Several times as much is read for a row as elsewhere, so they go one by one, and peers need not wait for four;
+ * where PEs share a GPU's memory that, and more loads at once, took longer.
+ */
+EP_STEP int ep_fold_each(const struct ep_run *run)
+{
+    return ep_alone(run) ? 1 : EP_CHUNK;
+}
+
+EP_LOOP void ep_add_fold(const struct ep_run *run, const struct ep_call *call,
+                         const shmemx_ep_combine_t *args, int chunk, int at)
 {
     const struct ep_shape *shape = &run->shape;
-    size_t bytes = (size_t)shape->hidden * 2, first = (size_t)row * shape->topk;
+    int l = (shape->local + 1 + at) % shape->near, row = chunk * EP_CHUNK + at / shape->near;
+    int each = ep_fold_each(run), begin, rows = ep_rows_for(run, call, l, &begin);
+    struct ep_flagged flagged = {shape->near_back[call->parity], ep_flags_back(run), row / each, l};
+    size_t bytes = (size_t)shape->hidden * 2, first = (size_t)(begin + row) * shape->topk;
     float *weights = (float *)ep_at(run, shape->y_weights[call->parity]) + first;
 
-    if (!ep_places(args))
-        return 0;
-    ep_fold_rows(run, args, run->arena + shape->y[call->turn] + row * bytes, row, n);
-    EP_BY_LANES(run, i, args->y_weights ? n * shape->topk : 0)
+    if (row >= rows)
+        return;
+    each = ep_least(each, rows - row);
+    ep_fold_rows(run, args, run->arena + shape->y[call->turn] + (begin + row) * bytes, begin + row, each);
+    EP_BY_LANES(run, i, args->y_weights ? each * shape->topk : 0)
     {
         weights[i] = args->y_weights[first + (size_t)i];
     }
-    return 1;
+    ep_raise(run, 1, ep_raised_chunk, &flagged, (uint64_t)call->number);
 }
 #endif
 
@@ -91,14 +104,12 @@ EP_STEP void ep_add_put(const struct ep_run *run, const struct ep_call *call, co
 EP_LOOP void ep_add_store(const struct ep_run *run, const struct ep_call *call,
                           const shmemx_ep_combine_t *args, int chunk, int l)
 {
-    struct ep_flagged flagged = {run->shape.near_back[call->parity], chunk, l};
-    int begin, rows = ep_rows_for(run, call, l, &begin), end = ep_least(rows, (chunk + 1) * EP_CHUNK), row;
+    struct ep_flagged flagged = {run->shape.near_back[call->parity], ep_flags_back(run), chunk, l};
+    int begin, rows = ep_rows_for(run, call, l, &begin), end = ep_least(rows, (chunk + 1) * EP_CHUNK);
 
     if (chunk * EP_CHUNK >= rows)
         return;
-    row = chunk * EP_CHUNK;
-    EP_EXPANDING(if (ep_add_folded(run, call, args, begin + row, end - row)) row = end;)
-    for (; row < end; row++)
+    for (int row = chunk * EP_CHUNK; row < end; row++)
         ep_add_put(run, call, args, begin + row);
     ep_raise(run, 1, ep_raised_chunk, &flagged, (uint64_t)call->number);
 }
@@ -115,8 +126,8 @@ EP_LOOP void ep_add_begun(const struct ep_run *run, const struct ep_call *call,
     {
         uint32_t number = ep_word_await(run, EP_PHASE_BEGUN, l,
                                         ep_begun_word(run, run->arena, call->parity, l), ep_call_word(call));
-        struct ep_near_y there = {(int64_t)shape->y[number >> 2 & 1],
-                                  number & 2 ? (int64_t)shape->y_weights[call->parity] : 0, number & 1};
+        struct ep_near_y there = {(int64_t)shape->y[number >> 4 & 1],
+                                  number & 8 ? (int64_t)shape->y_weights[call->parity] : 0, number & 7};
 
         near_y[l] = l == shape->local EP_EXPANDING(&&!ep_places(args)) ? own : there;
     }
@@ -182,12 +193,14 @@ EP_STEP void ep_add_combine(const struct ep_run *run, const shmemx_ep_combine_t 
     EP_CLOCK(run, 8);
     if (sends) {
         struct ep_began began = {call.turn, args->y_weights != NULL, 0};
+        int each = shape->near - 1;
 
-        began.flagged = args->y != run->arena + shape->y[call.turn] || args->y_weights;
+        if (args->y != run->arena + shape->y[call.turn] || args->y_weights)
+            began.flagged = EP_CHUNK;
+        EP_EXPANDING(if (ep_places(args)) each = shape->near * EP_CHUNK / ep_fold_each(run), began.flagged = ep_fold_each(run);)
         ep_begin_combine(run, &call, began);
-        if (began.flagged && shape->near EP_EXPANDING(+(ep_places(args) != NULL)) > 1)
-            items = ep_items(run, ep_chunks_back(run, &call EP_EXPANDING(, args)),
-                             shape->near - 1 EP_EXPANDING(+(ep_places(args) != NULL)));
+        if (began.flagged && each)
+            items = ep_items(run, ep_chunks_back(run, &call EP_EXPANDING(, args)), each);
     }
     do {
         int number = ep_turn(run);
@@ -201,10 +214,10 @@ EP_STEP void ep_add_combine(const struct ep_run *run, const shmemx_ep_combine_t 
             begun = 1;
         }
         item = ep_item_of(&items, number);
-        if (item.what == EP_ITEM_STORE)
+        if (item.what == EP_ITEM_STORE EP_EXPANDING(&&!ep_places(args)))
             ep_add_store(run, &call, args, item.chunk, (shape->local + 1 + item.at) % shape->near);
-        else if (item.what == EP_ITEM_TAKE)
-            ep_add_take(run, &call, args, item.chunk, item.at, pieces);
+        EP_EXPANDING(else if (item.what == EP_ITEM_STORE) ep_add_fold(run, &call, args, item.chunk, item.at);)
+        else if (item.what == EP_ITEM_TAKE) ep_add_take(run, &call, args, item.chunk, item.at, pieces);
     } while (item.what != EP_ITEM_END);
     EP_CLOCK(run, halves & SHMEMX_EP_RECEIVE ? 12 : 10);
     if (ep_last(run) && ep_group_worker(run) == 0 && ep_leads(run))

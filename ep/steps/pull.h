@@ -87,7 +87,7 @@ EP_STEP void ep_pull_put(const struct ep_run *run, const struct ep_call *call,
 EP_STEP void ep_pull_store(const struct ep_run *run, const struct ep_call *call,
                            const shmemx_ep_dispatch_t *args, int chunk)
 {
-    struct ep_flagged flagged = {run->shape.near_ready[call->parity], chunk, -1};
+    struct ep_flagged flagged = {run->shape.near_ready[call->parity], run->shape.chunks, chunk, -1};
     int end = ep_least(call->tokens, (chunk + 1) * EP_CHUNK);
 
     for (int token = chunk * EP_CHUNK; token < end; token++)
@@ -263,7 +263,7 @@ EP_STEP void ep_pull_take(const struct ep_run *run, const struct ep_call *call,
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_announced told = ep_announced_of((uint32_t)ep_ints(run, shape->in_tokens)[l]);
-    struct ep_flagged flagged = {shape->near_ready[call->parity], number, l};
+    struct ep_flagged flagged = {shape->near_ready[call->parity], shape->chunks, number, l};
     char *arena = ep_near_base(run, l);
     struct ep_chunk chunk = {l, number * EP_CHUNK, ep_least(EP_CHUNK, told.tokens - number * EP_CHUNK),
                              arena + shape->metas[call->parity],

@@ -52,14 +52,20 @@ EP_STEP struct ep_announced ep_announced_of(uint32_t number)
 
 /* Flags of all near PEs, or of one. */
 struct ep_flagged {
-    size_t flags; /* [near][chunks] in arenas */
-    int chunk;
+    size_t flags; /* [near][each] in arenas */
+    int each, chunk;
     int only; /* -1: of all */
 };
 
-EP_STEP uint64_t *ep_chunk_flag(const struct ep_run *run, char *arena, size_t flags, int from, int chunk)
+/* Of a combine's rows, a flag each or a chunk: these by their first numbers. */
+EP_STEP int ep_flags_back(const struct ep_run *run)
 {
-    return (uint64_t *)(arena + flags) + (size_t)from * run->shape.chunks + chunk;
+    return run->shape.chunks * EP_CHUNK;
+}
+
+EP_STEP uint64_t *ep_chunk_flag(char *arena, const struct ep_flagged *flagged, int from)
+{
+    return (uint64_t *)(arena + flagged->flags) + (size_t)from * flagged->each + flagged->chunk;
 }
 
 /* At PE k, that a chunk of this PE is there. */
@@ -68,7 +74,7 @@ EP_STEP uint64_t *ep_raised_chunk(const struct ep_run *run, const void *arg, int
     const struct ep_flagged *flagged = (const struct ep_flagged *)arg;
     int l = flagged->only < 0 ? k : flagged->only;
 
-    return ep_chunk_flag(run, ep_near_base(run, l), flagged->flags, run->shape.local, flagged->chunk);
+    return ep_chunk_flag(ep_near_base(run, l), flagged, run->shape.local);
 }
 
 /* Here, that a chunk of PE `only` is there. */
@@ -78,7 +84,7 @@ EP_STEP const uint64_t *ep_awaited_chunk(const struct ep_run *run, const void *a
 
     (void)k;
     *near = flagged->only;
-    return ep_chunk_flag(run, run->arena, flagged->flags, flagged->only, flagged->chunk);
+    return ep_chunk_flag(run->arena, flagged, flagged->only);
 }
 
 /*

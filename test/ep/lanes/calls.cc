@@ -91,6 +91,7 @@ static void run(struct shmemx_ep *ep, void (*body)(void *), const void *call)
 
     for (int near = 0; near < ep->shape.near && near < EP_NEAR_FEW; near++)
         half.run.near_few[near] = ep->near_arena[near];
+    half.run.alone = ep->shape.me % 2; /* peers may differ in it */
     lanes_share(ep->shape.group);
     instance = ep;
     lanes_run(body, &half);
