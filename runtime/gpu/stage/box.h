@@ -28,8 +28,8 @@
 enum {
     WSH_STAGE_SLOT = 1024,
     WSH_STAGE_SLOTS_MIN = 32,
-    WSH_STAGE_SLOTS_MAX = 256,
-    WSH_STAGE_MESSAGE_MAX = 32 /* slots */
+    WSH_STAGE_SLOTS_MAX = 1024,
+    WSH_STAGE_MESSAGE_MAX = 128 /* slots; more messages are more copies by the GPU */
 };
 
 enum wsh_stage_kind {

@@ -15,10 +15,13 @@
 #include <shmem.h>
 
 /*
- * The staging context's memory: at most CARRIER_BYTES for each peer, and at most 1/CARRIER_PART of the symmetric heap.
+ * The staging context's memory for each PE: SHORT_BYTES while all of it is at most 1/SHORT_PART of the symmetric heap, and
+ * up to LONG_BYTES, with longer messages, while it is at most 1/LONG_PART.
  */
-#define MEMORY_BYTES ((size_t)540 << 10)
-#define MEMORY_PART 8
+#define SHORT_BYTES ((size_t)540 << 10)
+#define SHORT_PART 8
+#define LONG_BYTES ((size_t)2160 << 10)
+#define LONG_PART 32
 
 /* There is one job. */
 static struct wsh_stage_host host;
@@ -47,16 +50,21 @@ static int context_own(const struct wsh_stage_context *context, enum wsh_seg seg
                        to);
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 int wsh_stage_host_reserve(struct wsh_job *job)
 {
     const struct wsh_segment *heap = &job->heap.seg[WSH_SEG_HEAP];
-    size_t len = MEMORY_BYTES * (size_t)job->n_pes;
+    size_t shorter = least(SHORT_BYTES * (size_t)job->n_pes, heap->len / SHORT_PART);
+    size_t longer = least(LONG_BYTES * (size_t)job->n_pes, heap->len / LONG_PART);
+    size_t len = shorter > longer ? shorter : longer;
     char *base;
 
     if (!wsh_hosts_are_many(job))
         return 0;
-    if (len > heap->len / MEMORY_PART)
-        len = heap->len / MEMORY_PART;
     base = wsh_heap_calloc(job, 1, len);
     if (!base) {
         wsh_error(
