@@ -187,20 +187,26 @@ EP_STEP void ep_add_combine(const struct ep_run *run, const shmemx_ep_combine_t 
     const struct ep_state *state = run->state;
     int sends = halves & SHMEMX_EP_SEND, begun = !(halves & SHMEMX_EP_RECEIVE), pieces = 1;
     struct ep_call call = ep_combine_call(run, args, sends ? state->combines : state->combined);
-    struct ep_items items = ep_items(run, 0, 0);
+    struct ep_items items = ep_items(run, 0, 0, 0);
     struct ep_item item;
 
     EP_CLOCK(run, 8);
     if (sends) {
         struct ep_began began = {call.turn, args->y_weights != NULL, 0};
-        int each = shape->near - 1;
+        int each = shape->near - 1, lead = ep_lead_copies(run, EP_LEAD_RESULTS);
 
         if (args->y != run->arena + shape->y[call.turn] || args->y_weights)
             began.flagged = EP_CHUNK;
-        EP_EXPANDING(if (ep_places(args)) each = shape->near * EP_CHUNK / ep_fold_each(run), began.flagged = ep_fold_each(run);)
+#ifdef EP_EXPANDS
+        if (ep_places(args)) {
+            each = shape->near * EP_CHUNK / ep_fold_each(run);
+            lead = ep_alone(run) ? EP_LEAD_MADE : EP_LEAD_SHARED;
+            began.flagged = ep_fold_each(run);
+        }
+#endif
         ep_begin_combine(run, &call, began);
         if (began.flagged && each)
-            items = ep_items(run, ep_chunks_back(run, &call EP_EXPANDING(, args)), each);
+            items = ep_items(run, lead, ep_chunks_back(run, &call EP_EXPANDING(, args)), each);
     }
     do {
         int number = ep_turn(run);

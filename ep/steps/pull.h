@@ -323,8 +323,9 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
     int sends = halves & SHMEMX_EP_SEND;
     struct ep_call call = ep_dispatch_call(run, args, sends ? run->state->dispatches : run->state->received);
     int counted = !(halves & SHMEMX_EP_RECEIVE);
-    struct ep_items items = ep_items(run, 0, 0);
+    struct ep_items items = ep_items(run, 0, 0, 0);
     struct ep_coming come = {0, 0, halves};
+    int lead = shape->scales && !args->x_scales ? EP_LEAD_MADE : ep_lead_copies(run, EP_LEAD_ROWS);
     struct ep_item item = {EP_ITEM_NONE, 0, 0};
     int early = !counted && ep_tells_early(args) && ep_is_first_group(run);
 
@@ -335,7 +336,7 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
         told.turn = call.turn = ep_x_turn(run, args);
         told.flagged = args->x != run->arena + shape->x[call.turn] || args->x_scales;
         if (told.flagged)
-            items = ep_items(run, (call.tokens + EP_CHUNK - 1) / EP_CHUNK, 1);
+            items = ep_items(run, lead, (call.tokens + EP_CHUNK - 1) / EP_CHUNK, 1);
         ep_pull_begin(run, &call, args, told);
         EP_CLOCK(run, 2);
     }

@@ -88,6 +88,22 @@ EP_STEP const uint64_t *ep_awaited_chunk(const struct ep_run *run, const void *a
 }
 
 /*
+ * How many stores come first, in quarters of one a worker. With fewer, links are busy sooner; with more, fewer workers
+ * wait for stores that take long.
+ */
+enum {
+    EP_LEAD_ROWS = 2,    /* of rows that a dispatch copies */
+    EP_LEAD_RESULTS = 1, /* and a combine */
+    EP_LEAD_MADE = 4,    /* of quantized rows, of sums, and of all where PEs share a GPU, but: */
+    EP_LEAD_SHARED = 64, /* of sums there, where its memory is busy, not links */
+};
+
+EP_STEP int ep_lead_copies(const struct ep_run *run, int alone)
+{
+    return ep_alone(run) ? alone : EP_LEAD_MADE;
+}
+
+/*
  * The items of a call, in the order in which workers take them: first the stores of `lead` chunks; then in turn those
  * of one more chunk, and what is fetched of an earlier one. So no worker waits for a chunk of a peer while this PE has
  * one to store that is not later, which is why no two PEs wait for each other.
@@ -98,13 +114,13 @@ struct ep_items {
     int takes, takes_each;
 };
 
-EP_STEP struct ep_items ep_items(const struct ep_run *run, int stores, int stores_each)
+EP_STEP struct ep_items ep_items(const struct ep_run *run, int lead, int stores, int stores_each)
 {
     struct ep_items items = {0, stores, stores_each, 0, 0};
 
     (void)run;
     if (stores && stores_each)
-        items.lead = ep_least(stores, (ep_workers(run) + stores_each - 1) / stores_each);
+        items.lead = ep_least(stores, ((ep_workers(run) * lead + 3) / 4 + stores_each - 1) / stores_each);
     return items;
 }
 
