@@ -400,7 +400,7 @@ EP_STEP void ep_plain_sum_many(uint4 *out, uint64_t mine, unsigned has, int chun
 
 /*
  * Chunks [first, end) of the sums of n tokens, rows of `units` each, whose terms lanes have. With few of them more
- * chunks are in flight; more (MORE) of rows of this GPU, where no other PE has it, but over links 14 instead of 10 a lane
+ * chunks are in flight; MORE: of rows of this GPU, where no other PE has it. Over links 14 instead of 10 loads a lane
  * took 4 % longer. Out of line: callers have registers that it would put into local memory.
  */
 template <bool MORE>

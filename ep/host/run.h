@@ -34,7 +34,7 @@ struct ep_run {
 #define EP_EXPANDING(...) __VA_ARGS__
 #define ep_expanded(run) ((run)->expanded)
 #define ep_places(args) ((args)->places)
-#define ep_alone(run) 1
+#define ep_alone(run) ((void)(run), 1)
 
 /* A BF16 row of a sum, or NULL: none. */
 struct ep_term {

@@ -15,8 +15,8 @@
 #include <shmem.h>
 
 /*
- * The staging context's memory for each PE: SHORT_BYTES while all of it is at most 1/SHORT_PART of the symmetric heap, and
- * up to LONG_BYTES, with longer messages, while it is at most 1/LONG_PART.
+ * The staging context's memory for each PE: SHORT_BYTES while all of it is at most 1/SHORT_PART of the symmetric heap,
+ * and up to LONG_BYTES, with longer messages, while it is at most 1/LONG_PART.
  */
 #define SHORT_BYTES ((size_t)540 << 10)
 #define SHORT_PART 8
