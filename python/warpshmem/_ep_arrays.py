@@ -128,6 +128,8 @@ def allocator(like: Any) -> Callable[..., Tuple[Any, Tuple[Any, ...], Dict[str, 
 
 def _dense(shape: Tuple[int, ...]) -> Tuple[int, ...]:
     """Return the strides of an array in C order."""
+    if len(shape) == 2:
+        return max(shape[1], 1), 1
     steps, step = [], 1
     for extent in reversed(shape):
         steps.append(step)

@@ -216,17 +216,21 @@ class ExpertParallel:
         rows: Optional[int] = None,
         rows_only: bool = False,
         expanded: bool = False,
+        numbers: bool = True,
     ) -> Received:
         """Allocate what a dispatch writes, of the framework and on the device that `like` is.
 
         `rows`: how many are expected in high throughput, where the caller knows; otherwise
-        capacity. rows_only: only rows and their scales. expanded: these lie elsewhere.
+        capacity. rows_only: only rows and their scales. expanded: these lie elsewhere. numbers:
+        counts and sources, too.
         """
         new = arrays.maker(like)
         if rows_only and not expanded:
             made = [form and new(*form) for form in self._lines(rows)]
             return Received(*made, *_NONE[2:])
         forms = self.forms(rows)
+        if not numbers:
+            forms = forms[:2] + _NONE[2:4] + forms[4:]
         if expanded:
             forms = _NONE[:2] + (_NONE[2:] if rows_only else forms[2:])
         return Received(*[form and new(*form) for form in forms])

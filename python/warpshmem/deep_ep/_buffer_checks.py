@@ -61,7 +61,7 @@ def layout(given: Tuple[Any, Any, Any, Any], x: torch.Tensor, ranks: int) -> Lay
             raise wrong("dispatch", name, text)
         checks.tensor("dispatch", name, value, x.device)
     _numbers(GIVEN[0], per_rank, per_rank.shape == (ranks,), "[%d]" % ranks)
-    fits = per_expert.dim() == 1 and len(per_expert) > 0 and not len(per_expert) % ranks
+    fits = per_expert.dim() == 1 and per_expert.shape[0] > 0 and not per_expert.shape[0] % ranks
     _numbers(GIVEN[2], per_expert, fits, "[experts], a multiple of the %d ranks" % ranks)
     checks.form("dispatch", GIVEN[1], inside, (x.shape[0], ranks), torch.bool)
     return Layout(per_rank, per_host, per_expert, inside)

@@ -110,7 +110,7 @@ class Normal:
         """A dispatch of a new routing. The host waits for the numbers of all PEs, and rows come in
         tensors that fit. With `worst` it waits for nothing: so many rows are there, and those that
         did not come have no expert."""
-        begun = self.begin(x, scales, numbers, topk_idx, topk_weights, worst, stream)
+        begun = self.begin(x, scales, numbers, topk_idx, topk_weights, worst, stream, True)
         handle, rows, counts = begun.handle, begun.rows, rounded(begun.experts, alignment)
         got = begun.got or self.send(handle, x, scales, handle.topk, topk_weights, stream)
         columns = begun.columns
@@ -142,7 +142,8 @@ class Normal:
             handle = self._handle(entry, number, tokens, topk, numbers.is_token_in_rank, None)
             handle.rows, handle.columns = worst, columns
             return Begun(handle, worst, columns, [], worst)
-        self.buffer.refuse_capture("dispatch")
+        if x.is_cuda:
+            self.buffer.refuse_capture("dispatch")
         # Without topk_idx kernels know no experts, whose rows the hosts count then.
         last, begun = self.pool.last(key) if topk_idx is not None else None, None
         if last is not None:
@@ -446,12 +447,10 @@ class Normal:
         wide: where rows go, expert by expert. entry: for such rows, where it is known."""
         entry = entry or handle.entry.other(self.dtype(x, scales))
         few = topk is None and not numbers
-        got = entry.instance.received(x, handle.rows, few, wide is not None)
+        got = entry.instance.received(x, handle.rows, few, wide is not None, numbers)
         if numbers:
             more = x.new_empty((max(handle.rows, 1),), dtype=torch.int32)
             got = got._replace(row_sources=more)
-        elif not few:
-            got = got._replace(counts=None, sources=None)
         if topk is None:
             got = got if few else got._replace(row_topk=None, row_weights=None)
         elif handle[0] is None:
@@ -502,11 +501,13 @@ class Normal:
         given = self.rows_of(got, rows, scales)
         if topk_idx is None:
             return given, None, None
-        return (
-            given,
-            got.row_topk[:rows, :columns].to(topk_idx.dtype).contiguous(),
-            got.row_weights[:rows, :columns].contiguous() if weights is not None else None,
-        )
+        topk = _columns(got.row_topk[:rows], columns).to(topk_idx.dtype)
+        return given, topk, _columns(got.row_weights[:rows], columns) if weights is not None else None
+
+
+def _columns(rows: torch.Tensor, columns: int) -> torch.Tensor:
+    """Return the first columns of rows, contiguous."""
+    return rows if rows.shape[1] == columns else rows[:, :columns].contiguous()
 
 
 def _as_floats(scales: Optional[torch.Tensor], columns: int) -> Optional[torch.Tensor]:
