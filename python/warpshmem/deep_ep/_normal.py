@@ -502,7 +502,9 @@ class Normal:
         if topk_idx is None:
             return given, None, None
         topk = _columns(got.row_topk[:rows], columns).to(topk_idx.dtype)
-        return given, topk, _columns(got.row_weights[:rows], columns) if weights is not None else None
+        if weights is None:
+            return given, topk, None
+        return given, topk, _columns(got.row_weights[:rows], columns)
 
 
 def _columns(rows: torch.Tensor, columns: int) -> torch.Tensor:

@@ -53,7 +53,8 @@ def fitting(values: torch.Tensor, columns: int, dtype: torch.dtype, empty: int) 
     """Return [T, K] as a contiguous [T, columns] of `dtype`; new columns are `empty`. Fewer columns
     come from ranks without tokens alone."""
     if values.shape[1] == columns:
-        return values if values.dtype == dtype and values.is_contiguous() else values.to(dtype).contiguous()
+        fits = values.dtype == dtype and values.is_contiguous()
+        return values if fits else values.to(dtype).contiguous()
     made = torch.full((values.shape[0], columns), empty, dtype=dtype, device=values.device)
     some = min(columns, values.shape[1])
     made[:, :some] = values[:, :some]
