@@ -79,14 +79,12 @@ EP_FN size_t ep_states_bytes(const struct ep_shape *shape)
 
 /* Counters that a call waits for: NAME, and what they say of the PE that is waited for. */
 #define EP_PHASES(X)                                   \
-    X(NEAR, "its rows are in its store")               \
     X(PART, "its part has come")                       \
     X(CREDIT, "it has taken a part out of its window") \
     X(FORWARD, "it has forwarded a part")              \
     X(TAKEN, "it has taken what was forwarded")        \
     X(COUNTS, "its counts have come")                  \
     X(ROWS, "its rows have come")                      \
-    X(Y, "its results are ready")                      \
     X(RESULT, "its results have come")                 \
     X(RESULT_CREDIT, "it has added up results")        \
     X(WEIGHTS, "its weights have come")                \

@@ -38,7 +38,7 @@
 
 enum { EP_ALIGN = 256, EP_SLOTS_LOW = 2, EP_SLOTS_HIGH = 4, EP_TOPK_MAX = 16, EP_GROUP = 128 };
 enum { EP_NVFP4_GROUP = 16 }; /* columns of SHMEMX_EP_NVFP4 that share a scale of one byte */
-/* High throughput in one host: tokens, or rows, that are ready together. */
+/* High throughput: tokens, or rows, that are ready together. */
 enum { EP_CHUNK = 4 };
 
 /* Groups that share out the tokens to number them for each PE, of so few PEs at most. */
@@ -81,9 +81,8 @@ struct ep_header {
     int32_t parts;  /* of this call; at least 1 */
     int32_t part;   /* within the call */
     int32_t rows;   /* in this image */
-    int32_t weighs; /* of Y: it has weights */
     int32_t agreed; /* of a dispatch: what its caller has given */
-    int32_t unused[6];
+    int32_t unused[7];
 };
 
 /* Alike on all PEs but for me, host, local. */
@@ -105,7 +104,7 @@ struct ep_shape {
     int64_t y_rows;              /* of one Y buffer */
     /* Offsets in the arena; two of each of the first, by the parity of the call, or (x, y) by turn */
     size_t header[2], counts[2], metas[2], x_scales[2], x[2]; /* the store; counts: [n][counted] */
-    size_t y_header[2], y[2], y_weights[2];                   /* combine's */
+    size_t y[2], y_weights[2];                                /* combine's */
     size_t send, window_in, forward;                          /* images: [far][slots] */
     size_t result_send, result_in;                            /* [far][slots] */
     size_t weights_send[2], weights_in; /* low latency: of combines, [tokens][topk] and [far] of those */
@@ -118,13 +117,13 @@ struct ep_shape {
     size_t handle;                                  /* [handles] */
     size_t bytes;
     /* Numbers of counters, in the row of them that create makes */
-    int c_near, c_far, c_credit;        /* dispatch: [near], [far][slots], [far] */
-    int c_forward, c_taken;             /* one copy: [near][far], [far][near] */
-    int c_y, c_result, c_result_credit; /* combine: [near], [far][slots], [far] */
-    int c_weights;                      /* [far] */
+    int c_far, c_credit;           /* dispatch: [far][slots], [far] */
+    int c_forward, c_taken;        /* one copy: [near][far], [far][near] */
+    int c_result, c_result_credit; /* combine: [far][slots], [far] */
+    int c_weights;                 /* [far] */
     int counters;
-    /* High throughput in one host, by parity: words [near][counted + 1 + near], [near]; flags [near][chunks], of
-       rows that come back [near][chunks * EP_CHUNK] */
+    /* High throughput, by parity: words [near][counted + 1 + near], [near]; flags [near][chunks], of rows that come
+       back [near][ep_flags_back]. `pulls`: in one host */
     int pulls, chunks;
     size_t near_words[2], near_begun[2], near_ready[2], near_back[2];
     /* Low latency (ep/low) */
@@ -184,7 +183,7 @@ struct ep_low_source {
 struct ep_near_y {
     int64_t y;       /* bytes from the beginning of its arena */
     int64_t weights; /* the same; 0: none */
-    int64_t flagged; /* in one host: so many rows have a flag together; 0: none have */
+    int64_t flagged; /* so many rows have a flag together; 0: none have */
 };
 
 /* For ep_divide by n: exact where both are less than 65,536, or their product than 2^32. */
@@ -197,6 +196,17 @@ EP_FN uint64_t ep_divisor(int n)
 EP_FN int ep_divide(int i, uint64_t divisor)
 {
     return (int)((uint64_t)(uint32_t)i * divisor >> 32);
+}
+
+/*
+ * Flags of a combine's rows that each near PE raises here. In one host one a row, or a chunk: these by their first
+ * numbers. Else one a chunk, with one copy also of the tokens of other hosts that this PE answers.
+ */
+EP_FN int ep_flags_back(const struct ep_shape *shape)
+{
+    if (shape->pulls)
+        return shape->chunks * EP_CHUNK;
+    return (shape->one_copy ? shape->n / shape->near : 1) * shape->chunks;
 }
 
 EP_FN size_t ep_align(size_t bytes, size_t to)

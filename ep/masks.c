@@ -83,8 +83,8 @@ void ep_masks_set(struct ep_masks *masks, int pe, int masked)
 void ep_masks_say(const struct ep_masks *masks, const int *pes, int pe, int phase, bool failed,
                   long long call)
 {
-    const char *kind = phase < EP_PHASE_Y ? "dispatch" : "combine";
-    const char *routine = phase < EP_PHASE_Y ? "shmemx_ep_dispatch" : "shmemx_ep_combine";
+    const char *kind = phase < EP_PHASE_RESULT ? "dispatch" : "combine";
+    const char *routine = phase < EP_PHASE_RESULT ? "shmemx_ep_dispatch" : "shmemx_ep_combine";
 
     if (failed)
         ep_refuse(routine, "PE %d has failed; from %s %lld on calls go on without it", pes[pe], kind, call);

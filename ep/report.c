@@ -13,12 +13,10 @@ struct family {
 static struct family family_of(const struct ep_shape *shape, int phase)
 {
     const struct family families[EP_PHASES_N] = {
-        [EP_PHASE_NEAR] = {shape->c_near, shape->near, 1},
         [EP_PHASE_PART] = {shape->c_far, shape->far * shape->slots, shape->slots},
         [EP_PHASE_CREDIT] = {shape->c_credit, shape->far, 1},
         [EP_PHASE_FORWARD] = {shape->c_forward, shape->near * shape->far, shape->far},
         [EP_PHASE_TAKEN] = {shape->c_taken, shape->far * shape->near, 0},
-        [EP_PHASE_Y] = {shape->c_y, shape->near, 1},
         [EP_PHASE_RESULT] = {shape->c_result, shape->far * shape->slots, shape->slots},
         [EP_PHASE_RESULT_CREDIT] = {shape->c_result_credit, shape->far, 1},
         [EP_PHASE_WEIGHTS] = {shape->c_weights, shape->far, 1},
@@ -34,9 +32,9 @@ static struct family family_of(const struct ep_shape *shape, int phase)
 
 static bool is_near(int phase)
 {
-    return phase == EP_PHASE_NEAR || phase == EP_PHASE_FORWARD || phase == EP_PHASE_TAKEN ||
-           phase == EP_PHASE_Y || phase == EP_PHASE_COUNTS || phase == EP_PHASE_ROWS ||
-           phase == EP_PHASE_BEGUN || phase == EP_PHASE_WEIGHT || phase == EP_PHASE_RESULTS;
+    return phase == EP_PHASE_FORWARD || phase == EP_PHASE_TAKEN || phase == EP_PHASE_COUNTS ||
+           phase == EP_PHASE_ROWS || phase == EP_PHASE_BEGUN || phase == EP_PHASE_WEIGHT ||
+           phase == EP_PHASE_RESULTS;
 }
 
 /* The PE, in the world, that counter i of a phase waits for. */
@@ -128,5 +126,5 @@ void ep_report(void *arg, char *text, size_t size)
         return;
     name_pes(ep, phase, pes, sizeof pes);
     snprintf(text, size, "expert parallelism, %s: %s %lld waits until %s:%s", mode_of(ep),
-             phase < EP_PHASE_Y ? "dispatch" : "combine", call, ep_phase_text(phase), pes);
+             phase < EP_PHASE_RESULT ? "dispatch" : "combine", call, ep_phase_text(phase), pes);
 }

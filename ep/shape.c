@@ -66,7 +66,7 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
     shape->y_rows = (int64_t)(low ? shape->mine : 1) * shape->capacity;
     shape->pushes = low;
     shape->pulls = !low && !shape->far;
-    shape->chunks = shape->pulls ? (shape->tokens + EP_CHUNK - 1) / EP_CHUNK : 0;
+    shape->chunks = low ? 0 : (shape->tokens + EP_CHUNK - 1) / EP_CHUNK;
     shape->exact = config->exact;
 }
 
@@ -104,7 +104,6 @@ static void lay_out_store(struct ep_shape *shape, struct room *room, int parity)
     shape->metas[parity] = room_take(room, tokens, shape->meta);
     shape->x_scales[parity] = room_take(room, tokens, shape->scales);
     shape->x[parity] = room_take(room, tokens, shape->row);
-    shape->y_header[parity] = room_take(room, 1, sizeof(struct ep_header));
     shape->y[parity] = room_take(room, (size_t)shape->y_rows, (size_t)shape->hidden * 2);
     shape->y_weights[parity] = room_take(room, (size_t)shape->y_rows, shape->topk * sizeof(float));
 }
@@ -209,12 +208,10 @@ static void lay_out_counters(struct ep_shape *shape, struct room *room)
 
     if (shape->pulls)
         return;
-    shape->c_near = room_count(room, shape->near);
     shape->c_far = room_count(room, shape->far * shape->slots);
     shape->c_credit = room_count(room, shape->far);
     shape->c_forward = room_count(room, between);
     shape->c_taken = room_count(room, between);
-    shape->c_y = room_count(room, shape->near);
     shape->c_result = room_count(room, shape->far * shape->slots);
     shape->c_result_credit = room_count(room, shape->far);
     shape->counters = room->counters;
@@ -248,21 +245,21 @@ static void lay_out_pushed(struct ep_shape *shape, struct room *room, int masks)
         ep_align(ep_low_kept_records(shape, 0) + shape->far * sizeof(int32_t) - shape->handle, EP_ALIGN);
 }
 
-/* What near PEs of one that pulls write here, which begins as zeros. */
+/* What near PEs write here, which begins as zeros. */
 static void lay_out_ready(struct ep_shape *shape, struct room *room, int parity)
 {
-    size_t near = (size_t)shape->near, chunks = near * (size_t)shape->chunks;
+    size_t near = (size_t)shape->near, back = (size_t)ep_flags_back(shape);
 
     shape->near_words[parity] = room_take(room, near * ((size_t)shape->counted + 1 + near), sizeof(uint64_t));
     shape->near_begun[parity] = room_take(room, near, sizeof(uint64_t));
-    shape->near_ready[parity] = room_take(room, chunks, sizeof(uint64_t));
-    shape->near_back[parity] = room_take(room, chunks * EP_CHUNK, sizeof(uint64_t));
+    shape->near_ready[parity] = room_take(room, near * (size_t)shape->chunks, sizeof(uint64_t));
+    shape->near_back[parity] = room_take(room, near * back, sizeof(uint64_t));
 }
 
 /* Of one whose near PEs pull. */
 static void lay_out_pulled(struct ep_shape *shape, struct room *room)
 {
-    for (int parity = 0; parity < 2 && shape->pulls; parity++)
+    for (int parity = 0; parity < 2; parity++)
         lay_out_ready(shape, room, parity);
     shape->zeros = room->bytes;
     for (int parity = 0; parity < 2; parity++)

@@ -4,12 +4,12 @@
  * call to call lies in the GPU's memory (ep_state), so that a captured launch may be replayed. A call without halves
  * does nothing: the first launch of each, which makes the driver load it.
  */
+#define EP_PULL_FAR 1
 #include "ep/device/run.cuh" /* before the steps, which then take it for what they run on */
 #include "ep/device/kernels.h"
 #include "ep/device/publish.cuh"
 
 #include "ep/steps/combine.h"
-#include "ep/steps/dispatch.h"
 
 static __global__ void __launch_bounds__(EP_THREADS)
     ep_kernel_dispatch(const __grid_constant__ struct ep_run run, const __grid_constant__ struct ep_published published,

@@ -39,6 +39,20 @@ EP_STEP int ep_low_far(const struct ep_run *run)
 }
 #endif
 
+/* The same of high throughput. */
+#ifdef EP_PULL_FAR
+EP_STEP int ep_pulls_far(const struct ep_run *run)
+{
+    return run->shape.far;
+}
+#else
+EP_STEP int ep_pulls_far(const struct ep_run *run)
+{
+    (void)run;
+    return 0;
+}
+#endif
+
 /* Nor rows of SHMEMX_EP_NVFP4, but in low_nvfp4.cu; nor signals, but in low_signals.cu. */
 #ifdef EP_LOW_NVFP4
 #define ep_low_nvfp4(run) (EP_LOW_NVFP4)
@@ -158,7 +172,7 @@ EP_STEP bool ep_low_awaits_far(const struct ep_phase *at)
 /* For the report: of which near PE something is awaited, and after long a record for the host's hang reporter. */
 EP_LOOP void ep_low_note(struct ep_phase *at, const struct ep_state *state, struct ep_low_wait *wait)
 {
-    bool dispatch = wait->phase < EP_PHASE_Y;
+    bool dispatch = wait->phase < EP_PHASE_RESULT;
 
 #ifdef EP_LOW_FAR
     if (ep_low_awaits_far(at))
@@ -218,6 +232,13 @@ EP_STEP uint32_t ep_word_await(const struct ep_run *run, int phase, int near, co
     }
     ep_low_polled(run, &wait, polls);
     return (uint32_t)(value >> 32);
+}
+
+/* What this lane has polled: before a barrier, what was stored before it is there for all. */
+EP_STEP void ep_words_seen(const struct ep_run *run)
+{
+    (void)run;
+    wsh_ptx_acquire();
 }
 
 /*

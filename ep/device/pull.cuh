@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chunks of high throughput in one host (ep/steps/pull.h), by one warp: its lanes hold what is known of the choices of
+ * Chunks of high throughput (ep/steps/pull.h), by one warp: its lanes hold what is known of the choices of
  * a chunk's tokens, so that all of it is loaded at once.
  */
 #ifndef WSH_EP_DEVICE_PULL_CUH
@@ -46,78 +46,6 @@ EP_STEP int ep_turn(const struct ep_run *run)
 EP_STEP int ep_tells(const struct ep_run *run)
 {
     return __syncthreads_or(threadIdx.x == 0 && atomicExch(&run->state->told, 1u) == 0);
-}
-
-/* What this lane has polled: before a barrier, what was stored before it is there for all. */
-EP_STEP void ep_words_seen(const struct ep_run *run)
-{
-    (void)run;
-    wsh_ptx_acquire();
-}
-
-/* In loops of few registers beside it: two rounds of 7168 columns. */
-EP_STEP void ep_quantize_row(const struct ep_run *run, void *to, float *scales, const void *x)
-{
-    ep_quantize_columns<EP_DEPTH>(to, scales, x, run->shape.hidden, run->shape.dtype);
-}
-
-/* Words, where something is not aligned to 16. */
-EP_LOOP void ep_copy_words(unsigned *to, const unsigned *from, unsigned words)
-{
-    for (unsigned at = ep_lane(); at < words; at += EP_LANES)
-        to[at] = __ldcg(from + at);
-}
-
-/* Units of this lane from `at` on, EP_DEPTH at most. What is not loaded is set: else it would be kept from before. */
-EP_STEP void ep_copy_rest(uint4 *to, const uint4 *from, unsigned at, unsigned units)
-{
-    uint4 held[EP_DEPTH];
-
-#pragma unroll
-    for (unsigned u = 0; u < EP_DEPTH; u++)
-        held[u] = at + u * EP_LANES < units ? __ldcg(from + at + u * EP_LANES) : make_uint4(0, 0, 0, 0);
-#pragma unroll
-    for (unsigned u = 0; u < EP_DEPTH; u++)
-        if (at + u * EP_LANES < units)
-            to[at + u * EP_LANES] = held[u];
-}
-
-/* A row, and numbers beside it where they go somewhere; both are loaded at once. */
-EP_STEP void ep_copy_row(void *to, const void *from, size_t bytes, void *beside_to, const void *beside,
-                         size_t beside_bytes)
-{
-    enum { HELD = 2, ROUND = EP_DEPTH * EP_LANES };
-    unsigned lane = ep_lane(), units = (unsigned)(bytes / 16), n = beside_to ? (unsigned)(beside_bytes / 4) : 0;
-    unsigned number[HELD], whole;
-
-    if ((((uint64_t)to | (uint64_t)from | bytes) & 15) != 0) {
-        ep_copy_words((unsigned *)to, (const unsigned *)from, (unsigned)(bytes / 4));
-        units = 0;
-    }
-    whole = units / ROUND * ROUND;
-#pragma unroll
-    for (unsigned i = 0; i < HELD; i++)
-        number[i] = lane + i * EP_LANES < n ? __ldcg((const unsigned *)beside + lane + i * EP_LANES) : 0;
-#pragma unroll 1
-    for (unsigned at = lane; at < whole; at += ROUND) {
-        uint4 held[EP_DEPTH];
-
-#pragma unroll
-        for (unsigned u = 0; u < EP_DEPTH; u++)
-            held[u] = __ldcg((const uint4 *)from + at + u * EP_LANES);
-#pragma unroll
-        for (unsigned u = 0; u < EP_DEPTH; u++)
-            ((uint4 *)to)[at + u * EP_LANES] = held[u];
-    }
-    if (whole < units)
-        ep_copy_rest((uint4 *)to, (const uint4 *)from, whole + lane, units);
-#pragma unroll
-    for (unsigned i = 0; i < HELD; i++)
-        if (lane + i * EP_LANES < n)
-            ((unsigned *)beside_to)[lane + i * EP_LANES] = number[i];
-    if (n > HELD * EP_LANES)
-        ep_copy_words((unsigned *)beside_to + HELD * EP_LANES, (const unsigned *)beside + HELD * EP_LANES,
-                      n - HELD * EP_LANES);
 }
 
 /* Of which token of the chunk this lane's entry i is; those beyond are of none. */
@@ -256,21 +184,43 @@ struct ep_added_row {
     int near;
 };
 
-EP_STEP struct ep_added_row ep_added_row(const struct ep_run *run, const struct ep_call *call, int pe, int offset)
+/* What an entry is one of: a near PE's number, or n + a far peer's, that brings a row for it; -1: nothing is added. */
+EP_STEP int ep_added_by(const struct ep_run *run, const struct ep_adds *adds, int expert)
 {
     const struct ep_shape *shape = &run->shape;
-    struct ep_added_row added = {NULL, NULL, pe};
-    const struct ep_near_y *y = ep_near_y(run, pe);
-    unsigned row = (unsigned)ep_ints(run, shape->near_first)[pe] + (unsigned)offset;
+    int pe = ep_entry_pe(run, expert);
 
+    if (!ep_pulls_far(run) || pe < 0)
+        return pe;
+    if (!ep_pe_is_near(shape, pe))
+        return adds->results ? shape->n + ep_far_of(shape, pe) : -1;
+    return adds->only >= 0 && pe % shape->near != adds->only ? -1 : pe;
+}
+
+EP_STEP struct ep_added_row ep_added_row(const struct ep_run *run, const struct ep_call *call,
+                                         const struct ep_adds *adds, int pe, const struct ep_entry *entry)
+{
+    const struct ep_shape *shape = &run->shape;
+    int l = ep_pulls_far(run) ? pe % shape->near : pe, offset = entry->offset;
+    struct ep_added_row added = {NULL, NULL, l};
+    const struct ep_near_y *y = (const struct ep_near_y *)ep_at(run, shape->near_y) + l;
+    unsigned row;
+
+    if (ep_pulls_far(run) && pe >= shape->n) {
+        added.row = ep_far_term(run, adds, pe - shape->n, entry->row);
+        return added;
+    }
+    row = (unsigned)ep_adds_first(run, adds)[l] + (unsigned)offset;
     if ((unsigned)offset >= (unsigned)shape->tokens || row >= (unsigned)shape->capacity)
         return added;
-    added.row = ep_near_base(run, pe) + y->y + (size_t)row * shape->hidden * 2;
+    added.row = ep_near_base(run, l) + y->y + (size_t)row * shape->hidden * 2;
     if (y->flagged) {
-        struct ep_flagged flagged = {shape->near_back[call->parity], ep_flags_back(run), offset, pe};
+        struct ep_flagged flagged = {shape->near_back[call->parity], ep_flags_back(shape), offset, l};
 
         flagged.chunk /= y->flagged == EP_CHUNK ? EP_CHUNK : 1;
-        added.flag = ep_chunk_flag(run->arena, &flagged, pe);
+        if (ep_pulls_far(run))
+            flagged.chunk = ep_back_chunk(run, ep_adds_pe(run, adds), flagged.chunk);
+        added.flag = ep_chunk_flag(run->arena, &flagged, l);
     }
     return added;
 }
@@ -300,7 +250,7 @@ EP_STEP const uint64_t *ep_added_flag(const struct ep_run *, const void *arg, in
 
 /* The rows of a chunk's tokens, when they are there. */
 EP_STEP struct ep_chunk_terms ep_terms_of(const struct ep_run *run, const struct ep_call *call,
-                                          const struct ep_chunk *chunk)
+                                          const struct ep_chunk *chunk, const struct ep_adds *adds)
 {
     struct ep_chunk_entries entries = ep_chunk_load(run, chunk);
     struct ep_chunk_terms terms;
@@ -308,7 +258,7 @@ EP_STEP struct ep_chunk_terms ep_terms_of(const struct ep_run *run, const struct
 
 #pragma unroll
     for (int i = 0; i < EP_HELD; i++)
-        pes[i] = ep_entry_pe(run, entries.held[i].expert);
+        pes[i] = ep_added_by(run, adds, entries.held[i].expert);
 #pragma unroll
     for (int i = 0; i < EP_HELD; i++) {
         struct ep_added_row added = {NULL, NULL, 0};
@@ -318,7 +268,7 @@ EP_STEP struct ep_chunk_terms ep_terms_of(const struct ep_run *run, const struct
             bool again = ep_held_again(run, pes, i, k);
 
             if (token < chunk->n && pes[i] >= 0 && !again)
-                added = ep_added_row(run, call, pes[i], entries.held[i].offset);
+                added = ep_added_row(run, call, adds, pes[i], &entries.held[i]);
             ep_flags_await(run, EP_PHASE_RESULTS, EP_LANES, ep_added_flag, &added, (uint64_t)call->number);
         }
         terms.row[i] = added.row;

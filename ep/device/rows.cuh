@@ -160,9 +160,68 @@ template <int DEPTH> EP_STEP void ep_quantize_columns(void *to, float *scales, c
     }
 }
 
-EP_LOOP void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype)
+EP_STEP void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype)
 {
-    ep_quantize_columns<7>(to, scales, x, hidden, dtype); /* 7168 are four rounds */
+    ep_quantize_columns<EP_DEPTH>(to, scales, x, hidden, dtype); /* 7168 are two rounds */
+}
+
+/* Words, where something is not aligned to 16. */
+EP_LOOP void ep_copy_words(unsigned *to, const unsigned *from, unsigned words)
+{
+    for (unsigned at = ep_lane(); at < words; at += EP_LANES)
+        to[at] = __ldcg(from + at);
+}
+
+/* Units of this lane from `at` on, EP_DEPTH at most. What is not loaded is set: else it would be kept from before. */
+EP_STEP void ep_copy_rest(uint4 *to, const uint4 *from, unsigned at, unsigned units)
+{
+    uint4 held[EP_DEPTH];
+
+#pragma unroll
+    for (unsigned u = 0; u < EP_DEPTH; u++)
+        held[u] = at + u * EP_LANES < units ? __ldcg(from + at + u * EP_LANES) : make_uint4(0, 0, 0, 0);
+#pragma unroll
+    for (unsigned u = 0; u < EP_DEPTH; u++)
+        if (at + u * EP_LANES < units)
+            to[at + u * EP_LANES] = held[u];
+}
+
+/* A row, and numbers beside it where they go somewhere; both are loaded at once. */
+EP_STEP void ep_copy_row(void *to, const void *from, size_t bytes, void *beside_to, const void *beside,
+                         size_t beside_bytes)
+{
+    enum { HELD = 2, ROUND = EP_DEPTH * EP_LANES };
+    unsigned lane = ep_lane(), units = (unsigned)(bytes / 16), n = beside_to ? (unsigned)(beside_bytes / 4) : 0;
+    unsigned number[HELD], whole;
+
+    if ((((uint64_t)to | (uint64_t)from | bytes) & 15) != 0) {
+        ep_copy_words((unsigned *)to, (const unsigned *)from, (unsigned)(bytes / 4));
+        units = 0;
+    }
+    whole = units / ROUND * ROUND;
+#pragma unroll
+    for (unsigned i = 0; i < HELD; i++)
+        number[i] = lane + i * EP_LANES < n ? __ldcg((const unsigned *)beside + lane + i * EP_LANES) : 0;
+#pragma unroll 1
+    for (unsigned at = lane; at < whole; at += ROUND) {
+        uint4 held[EP_DEPTH];
+
+#pragma unroll
+        for (unsigned u = 0; u < EP_DEPTH; u++)
+            held[u] = __ldcg((const uint4 *)from + at + u * EP_LANES);
+#pragma unroll
+        for (unsigned u = 0; u < EP_DEPTH; u++)
+            ((uint4 *)to)[at + u * EP_LANES] = held[u];
+    }
+    if (whole < units)
+        ep_copy_rest((uint4 *)to, (const uint4 *)from, whole + lane, units);
+#pragma unroll
+    for (unsigned i = 0; i < HELD; i++)
+        if (lane + i * EP_LANES < n)
+            ((unsigned *)beside_to)[lane + i * EP_LANES] = number[i];
+    if (n > HELD * EP_LANES)
+        ep_copy_words((unsigned *)beside_to + HELD * EP_LANES, (const unsigned *)beside + HELD * EP_LANES,
+                      n - HELD * EP_LANES);
 }
 
 #endif

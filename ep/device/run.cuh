@@ -249,7 +249,7 @@ EP_STEP void ep_phase_set(const struct ep_run *run, int phase)
 {
     const struct ep_state *state = run->state;
 
-    run->phase->call = (int64_t)(phase < EP_PHASE_Y ? state->received : state->combined) + 1;
+    run->phase->call = (int64_t)(phase < EP_PHASE_RESULT ? state->received : state->combined) + 1;
     run->phase->kind = 1 + phase;
 }
 

@@ -126,32 +126,4 @@ EP_STEP void ep_sum_chunks(uint4 *out, const struct ep_term &mine, unsigned has,
             out[unit + c * EP_LANES] = ep_sum_round(sum[c]);
 }
 
-/* Chunks [chunk, end) of the sum of the terms that lanes have. */
-template <int ROWS, int CHUNKS>
-EP_LOOP void ep_sum_piece(uint4 *out, struct ep_term mine, int chunk, int end, int units)
-{
-    unsigned has = __ballot_sync(EP_ALL_LANES, mine.row != NULL);
-
-    units = end * EP_LANES < units ? end * EP_LANES : units;
-#pragma unroll 1
-    for (; chunk < end; chunk += CHUNKS)
-        ep_sum_chunks<ROWS, CHUNKS>(out, mine, has, chunk * EP_LANES + (int)ep_lane(), units);
-}
-
-EP_STEP void ep_sum(const struct ep_run *run, void *out, int piece, int pieces, int n, ep_term_fn *term,
-                    const void *arg)
-{
-    int units = run->shape.hidden / EP_SUM_COLUMNS, chunks = (units + EP_LANES - 1) / EP_LANES, lane = (int)ep_lane();
-    int each = (chunks + pieces - 1) / pieces, end = (piece + 1) * each < chunks ? (piece + 1) * each : chunks;
-    struct ep_term mine = {NULL, 0.0f};
-
-    if (lane < n)
-        mine = term(run, arg, lane);
-    /* With few terms more chunks are in flight. */
-    if (__popc(__ballot_sync(EP_ALL_LANES, mine.row != NULL)) > 2)
-        ep_sum_piece<EP_SUM_ROWS, EP_SUM_CHUNKS>((uint4 *)out, mine, piece * each, end, units);
-    else
-        ep_sum_piece<2, 2 * EP_SUM_CHUNKS>((uint4 *)out, mine, piece * each, end, units);
-}
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Halves of calls on the host: the steps, run by the calling thread. */
 #include "ep/low/calls.h"
-#include "ep/steps/add.h"
 #include "ep/steps/combine.h"
 
 int ep_host_workers(void)

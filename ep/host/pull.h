@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chunks of high throughput in one host (ep/steps/pull.h), by one CPU thread. */
+/* Chunks of high throughput (ep/steps/pull.h), by one CPU thread. */
 #ifndef WSH_EP_HOST_PULL_H
 #define WSH_EP_HOST_PULL_H
 
@@ -29,26 +29,6 @@ EP_STEP int ep_tells(const struct ep_run *run)
 {
     (void)run;
     return 1;
-}
-
-EP_STEP void ep_words_seen(const struct ep_run *run)
-{
-    (void)run;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-}
-
-EP_STEP void ep_quantize_row(const struct ep_run *run, void *to, float *scales, const void *x)
-{
-    ep_quantize(to, scales, x, run->shape.hidden, run->shape.dtype);
-}
-
-/* A row, and numbers beside it where they go somewhere. */
-EP_STEP void ep_copy_row(void *to, const void *from, size_t bytes, void *beside_to, const void *beside,
-                         size_t beside_bytes)
-{
-    memcpy(to, from, bytes);
-    if (beside_to)
-        memcpy(beside_to, beside, beside_bytes);
 }
 
 EP_STEP struct ep_chunk_entries ep_chunk_load(const struct ep_run *run, const struct ep_chunk *chunk)
@@ -148,29 +128,42 @@ EP_STEP int ep_chunk_row(const struct ep_chunk_rows *rows, int i)
     return rows->row[i];
 }
 
-/* The rows of a chunk's tokens, when they are there. */
-EP_STEP struct ep_chunk_terms ep_terms_of(const struct ep_run *run, const struct ep_call *call,
-                                          const struct ep_chunk *chunk)
+/* The row that is added for entry k, when it is there; NULL: none is. */
+EP_STEP const char *ep_added_row(const struct ep_run *run, const struct ep_call *call,
+                                 const struct ep_sum_of *sum, int k)
 {
     const struct ep_shape *shape = &run->shape;
+    const struct ep_entry *entry = &sum->meta->entry[k];
+    int pe = ep_entry_near(run, sum, k),
+        far = pe < 0 && sum->adds->results ? ep_entry_far(run, sum->meta, k) : -1;
+    const char *row = NULL;
+
+    if (far >= 0)
+        return ep_far_term(run, sum->adds, far, entry->row);
+    if (pe >= 0 && (uint32_t)entry->offset < (uint32_t)shape->tokens)
+        row = ep_near_term(run, sum, k, pe);
+    if (row && ep_near_y(run, pe)->flagged) {
+        int chunk = ep_near_y(run, pe)->flagged == EP_CHUNK ? entry->offset / EP_CHUNK : entry->offset;
+        struct ep_flagged flagged = {shape->near_back[call->parity], ep_flags_back(shape),
+                                     ep_back_chunk(run, ep_adds_pe(run, sum->adds), chunk), pe % shape->near};
+
+        ep_flags_await(run, EP_PHASE_RESULTS, 1, ep_awaited_chunk, &flagged, (uint64_t)call->number);
+    }
+    return row;
+}
+
+/* The rows of a chunk's tokens, when they are there. */
+EP_STEP struct ep_chunk_terms ep_terms_of(const struct ep_run *run, const struct ep_call *call,
+                                          const struct ep_chunk *chunk, const struct ep_adds *adds)
+{
     struct ep_chunk_terms terms;
 
     for (int i = 0; i < chunk->n; i++) {
-        struct ep_sum_of sum = {ep_meta_at(run, chunk->metas, chunk->token + i),
-                                ep_ints(run, shape->near_first), NULL, 0, -1};
+        struct ep_sum_of sum = {ep_meta_at(run, chunk->metas, chunk->token + i), adds};
 
-        for (int k = 0; k < shape->topk; k++) {
-            int offset = sum.meta->entry[k].offset, pe = ep_entry_near(run, &sum, k);
-            struct ep_flagged flagged = {shape->near_back[call->parity], ep_flags_back(run), offset, pe};
-
-            terms.term[i][k].row = NULL;
-            if (pe < 0 || (uint32_t)offset >= (uint32_t)shape->tokens)
-                continue;
-            terms.term[i][k] = ep_sum_term(run, &sum, k);
-            if (ep_near_y(run, pe)->flagged == EP_CHUNK)
-                flagged.chunk /= EP_CHUNK;
-            if (terms.term[i][k].row && ep_near_y(run, pe)->flagged)
-                ep_flags_await(run, EP_PHASE_RESULTS, 1, ep_awaited_chunk, &flagged, (uint64_t)call->number);
+        for (int k = 0; k < run->shape.topk; k++) {
+            terms.term[i][k].row = ep_added_row(run, call, &sum, k);
+            terms.term[i][k].weight = 1.0f;
         }
     }
     return terms;

@@ -75,6 +75,7 @@ enum { EP_LANES = 1 };
 #define ep_group_memory(run) ((run)->group)
 #define ep_is_first_group(run) 1
 #define ep_low_far(run) ((run)->shape.far)
+#define ep_pulls_far(run) ((run)->shape.far)
 #define ep_low_sides(run) 1
 #define ep_groups(run) 1
 #define ep_group_of(run) 0
@@ -157,6 +158,13 @@ EP_STEP int64_t ep_nanoseconds(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* After ep_word_await: what was stored before a word is there. */
+EP_STEP void ep_words_seen(const struct ep_run *run)
+{
+    (void)run;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 /* Data and flag in one: who polls the word (ep_word_await) needs nothing that was stored before. */
@@ -249,6 +257,15 @@ EP_STEP void ep_zero(void *to, size_t bytes)
 
 /* columns: a multiple of 128. */
 void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype);
+
+/* A row, and numbers beside it where they go somewhere. */
+EP_STEP void ep_copy_row(void *to, const void *from, size_t bytes, void *beside_to, const void *beside,
+                         size_t beside_bytes)
+{
+    memcpy(to, from, bytes);
+    if (beside_to)
+        memcpy(beside_to, beside, beside_bytes);
+}
 
 EP_STEP void ep_put(const struct ep_run *run, void *dest, const void *source, size_t bytes, int counter,
                     int pe)

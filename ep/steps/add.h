@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A combine of high throughput in one host. Each PE copies its rows, in chunks with flags, to where the PEs of their
- * tokens fetch them, and adds up its own tokens' rows; both at the same time.
+ * tokens fetch them, and adds up its own tokens' rows; both at the same time. With other hosts combine.h does so, too.
  */
 #ifndef WSH_EP_STEPS_ADD_H
 #define WSH_EP_STEPS_ADD_H
@@ -23,6 +23,43 @@ EP_STEP uint64_t *ep_raised_begun(const struct ep_run *run, const void *arg, int
     return ep_begun_word(run, ep_near_base(run, k), *(const int *)arg, run->shape.local);
 }
 
+/* With expanded rows the flags are another matter. */
+EP_STEP struct ep_began ep_begins_with(const struct ep_run *run, const struct ep_call *call,
+                                       const shmemx_ep_combine_t *args)
+{
+    struct ep_began began = {call->turn, args->y_weights != NULL, 0};
+
+    if (args->y != run->arena + run->shape.y[call->turn] || args->y_weights)
+        began.flagged = EP_CHUNK;
+    return began;
+}
+
+EP_STEP struct ep_call ep_combine_call(const struct ep_run *run, const shmemx_ep_combine_t *args,
+                                       uint64_t before)
+{
+    const struct ep_kept *kept = ep_kept(run, args->handle);
+    struct ep_call call;
+
+    call.number = (int64_t)before + 1;
+    call.parity = (int)(call.number % 2);
+    call.handle = args->handle;
+    call.tokens = ep_within(kept->tokens, run->shape.tokens);
+    call.parts = ep_within(kept->parts, ep_parts(&run->shape, run->shape.tokens));
+    call.turn = 1 - (int)run->state->y_turn;
+    for (int turn = 0; turn < 2; turn++)
+        if (args->y == run->arena + run->shape.y[turn])
+            call.turn = turn;
+    call.base = run->state->results;
+    return call;
+}
+
+/* By one worker, when all have read the state. */
+EP_STEP void ep_combine_sent(const struct ep_run *run, const struct ep_call *call)
+{
+    run->state->combines = (uint64_t)call->number;
+    run->state->y_turn = (uint32_t)call->turn;
+}
+
 /* Covers what was stored before the call: rows that lie in Y already. */
 EP_STEP void ep_begin_combine(const struct ep_run *run, const struct ep_call *call, struct ep_began began)
 {
@@ -32,11 +69,11 @@ EP_STEP void ep_begin_combine(const struct ep_run *run, const struct ep_call *ca
         ep_raise(run, run->shape.near, ep_raised_begun, &call->parity, ep_word_of(call, number));
 }
 
-/* Rows here of PE `l`, those beyond the capacity apart, and the first. */
-EP_STEP int ep_rows_for(const struct ep_run *run, const struct ep_call *call, int l, int *begin)
+/* Rows here of PE `pe`, those beyond the capacity apart, and the first. */
+EP_STEP int ep_rows_for(const struct ep_run *run, const struct ep_call *call, int pe, int *begin)
 {
     const struct ep_shape *shape = &run->shape;
-    const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle)) + l * shape->counted;
+    const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle)) + pe * shape->counted;
 
     *begin = ep_within(first[0], shape->capacity);
     return ep_within(ep_least(first[shape->counted], shape->capacity) - *begin, shape->tokens);
@@ -71,7 +108,7 @@ EP_LOOP void ep_add_fold(const struct ep_run *run, const struct ep_call *call,
     const struct ep_shape *shape = &run->shape;
     int l = (shape->local + 1 + at) % shape->near, row = chunk * EP_CHUNK + at / shape->near;
     int each = ep_fold_each(run), begin, rows = ep_rows_for(run, call, l, &begin);
-    struct ep_flagged flagged = {shape->near_back[call->parity], ep_flags_back(run), row / each, l};
+    struct ep_flagged flagged = {shape->near_back[call->parity], ep_flags_back(shape), row / each, l};
     size_t bytes = (size_t)shape->hidden * 2, first = (size_t)(begin + row) * shape->topk;
     float *weights = (float *)ep_at(run, shape->y_weights[call->parity]) + first;
 
@@ -100,12 +137,14 @@ EP_STEP void ep_add_put(const struct ep_run *run, const struct ep_call *call, co
                 given ? given + row * weights : NULL, weights);
 }
 
-/* A chunk of the rows of PE `l`, and its flag there. */
+/* A chunk of the rows of PE `pe`, and its flag where they are fetched: there, or at who answers that PE. */
 EP_LOOP void ep_add_store(const struct ep_run *run, const struct ep_call *call,
-                          const shmemx_ep_combine_t *args, int chunk, int l)
+                          const shmemx_ep_combine_t *args, int chunk, int pe)
 {
-    struct ep_flagged flagged = {run->shape.near_back[call->parity], ep_flags_back(run), chunk, l};
-    int begin, rows = ep_rows_for(run, call, l, &begin), end = ep_least(rows, (chunk + 1) * EP_CHUNK);
+    const struct ep_shape *shape = &run->shape;
+    struct ep_flagged flagged = {shape->near_back[call->parity], ep_flags_back(shape),
+                                 ep_back_chunk(run, pe, chunk), ep_pulls_far(run) ? pe % shape->near : pe};
+    int begin, rows = ep_rows_for(run, call, pe, &begin), end = ep_least(rows, (chunk + 1) * EP_CHUNK);
 
     if (chunk * EP_CHUNK >= rows)
         return;
@@ -114,60 +153,99 @@ EP_LOOP void ep_add_store(const struct ep_run *run, const struct ep_call *call,
     ep_raise(run, 1, ep_raised_chunk, &flagged, (uint64_t)call->number);
 }
 
-/* As ep_gather_near. */
+/* This PE's own rows are read where the program has them. */
+EP_STEP struct ep_near_y ep_own_y(const struct ep_run *run, const shmemx_ep_combine_t *args)
+{
+    uintptr_t arena = (uintptr_t)run->arena, weights = (uintptr_t)args->y_weights;
+    struct ep_near_y own = {(int64_t)((uintptr_t)args->y - arena), weights ? (int64_t)(weights - arena) : 0,
+                            0};
+
+    return own;
+}
+
+/* Until near PE l is in this combine. */
+EP_STEP struct ep_near_y ep_begun_by(const struct ep_run *run, const struct ep_call *call, int l)
+{
+    const struct ep_shape *shape = &run->shape;
+    uint32_t number = ep_word_await(run, EP_PHASE_BEGUN, l, ep_begun_word(run, run->arena, call->parity, l),
+                                    ep_call_word(call));
+    struct ep_near_y there = {(int64_t)shape->y[number >> 4 & 1],
+                              number & 8 ? (int64_t)shape->y_weights[call->parity] : 0, number & 7};
+
+    return there;
+}
+
+/*
+ * What near PEs say of their Y, or this one alone, and where rows of origins begin there; each group for itself, as
+ * ep_count.
+ */
 EP_LOOP void ep_add_begun(const struct ep_run *run, const struct ep_call *call,
-                          const shmemx_ep_combine_t *args)
+                          const shmemx_ep_combine_t *args, int alone)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_near_y *near_y = (struct ep_near_y *)ep_at(run, shape->near_y);
     struct ep_near_y own = ep_own_y(run, args);
+    int origins = ep_pulls_far(run) ? 1 + shape->far : 1;
 
     EP_BY_GROUP(run, l, shape->near)
     {
-        uint32_t number = ep_word_await(run, EP_PHASE_BEGUN, l,
-                                        ep_begun_word(run, run->arena, call->parity, l), ep_call_word(call));
-        struct ep_near_y there = {(int64_t)shape->y[number >> 4 & 1],
-                                  number & 8 ? (int64_t)shape->y_weights[call->parity] : 0, number & 7};
+        int mine = l == shape->local;
+        struct ep_near_y at;
 
-        near_y[l] = l == shape->local EP_EXPANDING(&&!ep_places(args)) ? own : there;
+        if (alone && !mine)
+            continue;
+        at = alone ? own : ep_begun_by(run, call, l);
+        if (mine EP_EXPANDING(&&!ep_places(args)))
+            at = own;
+        near_y[l] = at; /* once: other groups may read it already */
     }
     ep_words_seen(run);
     ep_sync_group(run);
-    EP_BY_GROUP(run, l, shape->near)
+    EP_BY_GROUP(run, i, origins * shape->near)
     {
+        int origin = i / shape->near, l = i % shape->near;
+        int pe = origin ? ep_far_pe(shape, origin - 1) : shape->me;
         const int32_t *first = (const int32_t *)(ep_near_base(run, l) + ep_kept_first(shape, call->handle));
 
-        ep_ints(run, shape->near_first)[l] = first[shape->me * shape->counted];
+        if (!alone || l == shape->local)
+            ep_ints(run, shape->near_first)[i] = first[pe * shape->counted];
     }
     ep_sync_group(run);
 }
 
 /* The weights that come back with a chunk's rows. */
 EP_LOOP void ep_add_weights(const struct ep_run *run, const shmemx_ep_combine_t *args,
-                            const struct ep_chunk *chunk)
+                            const struct ep_chunk *chunk, const struct ep_adds *adds)
 {
     for (int token = chunk->token; token < chunk->token + chunk->n; token++) {
-        struct ep_sum_of sum = {ep_meta_at(run, chunk->metas, token), ep_ints(run, run->shape.near_first),
-                                NULL, 0, -1};
+        struct ep_sum_of sum = {ep_meta_at(run, chunk->metas, token), adds};
 
         ep_sum_weights(run, &sum, args->out_weights + (size_t)token * run->shape.topk);
     }
 }
 
-/* A piece of the columns of a chunk's tokens. */
-EP_LOOP void ep_add_take(const struct ep_run *run, const struct ep_call *call,
-                         const shmemx_ep_combine_t *args, int number, int piece, int pieces)
+/* A piece of the columns of some tokens of this PE, a chunk at most, when the rows are there. */
+EP_LOOP void ep_add_tokens(const struct ep_run *run, const struct ep_call *call,
+                           const shmemx_ep_combine_t *args, int token, int n, int piece, int pieces,
+                           const struct ep_adds *adds)
 {
     const struct ep_shape *shape = &run->shape;
-    struct ep_chunk chunk = {shape->local, number * EP_CHUNK,
-                             ep_least(EP_CHUNK, call->tokens - number * EP_CHUNK),
-                             (char *)ep_at(run, ep_kept_metas(shape, call->handle)), 0};
-    struct ep_chunk_terms terms = ep_terms_of(run, call, &chunk);
+    struct ep_chunk chunk = {shape->me, token, n, (char *)ep_at(run, ep_kept_metas(shape, call->handle)), 0};
+    struct ep_chunk_terms terms = ep_terms_of(run, call, &chunk, adds);
 
-    ep_sum_chunk(run, (char *)args->out + (size_t)chunk.token * shape->hidden * 2, piece, pieces, &terms,
-                 chunk.n);
+    ep_sum_chunk(run, (char *)args->out + (size_t)token * shape->hidden * 2, piece, pieces, &terms, n);
     if (args->out_weights && piece == 0)
-        ep_add_weights(run, args, &chunk);
+        ep_add_weights(run, args, &chunk, adds);
+}
+
+/* The same of this host alone, of chunk `number`. */
+EP_STEP void ep_add_take(const struct ep_run *run, const struct ep_call *call,
+                         const shmemx_ep_combine_t *args, int number, int piece, int pieces)
+{
+    const struct ep_adds adds = {0, -1, NULL, 0};
+    int token = number * EP_CHUNK;
+
+    ep_add_tokens(run, call, args, token, ep_least(EP_CHUNK, call->tokens - token), piece, pieces, &adds);
 }
 
 /* By one lane, when all have read the state. */
@@ -192,11 +270,9 @@ EP_STEP void ep_add_combine(const struct ep_run *run, const shmemx_ep_combine_t 
 
     EP_CLOCK(run, 8);
     if (sends) {
-        struct ep_began began = {call.turn, args->y_weights != NULL, 0};
+        struct ep_began began = ep_begins_with(run, &call, args);
         int each = shape->near - 1, lead = ep_lead_copies(run, EP_LEAD_RESULTS);
 
-        if (args->y != run->arena + shape->y[call.turn] || args->y_weights)
-            began.flagged = EP_CHUNK;
 #ifdef EP_EXPANDS
         if (ep_places(args)) {
             each = shape->near * EP_CHUNK / ep_fold_each(run);
@@ -213,7 +289,7 @@ EP_STEP void ep_add_combine(const struct ep_run *run, const shmemx_ep_combine_t 
 
         if (!begun && number >= items.lead * items.stores_each) {
             EP_CLOCK(run, 10);
-            ep_add_begun(run, &call, args);
+            ep_add_begun(run, &call, args, 0);
             EP_CLOCK(run, 11);
             items.takes = (call.tokens + EP_CHUNK - 1) / EP_CHUNK;
             items.takes_each = pieces = ep_pieces(run, items.takes);

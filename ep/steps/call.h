@@ -22,6 +22,7 @@ struct ep_call {
     int parity, handle;
     int tokens, parts;    /* of this PE */
     int turn;             /* which X or Y */
+    int flagged;          /* of a dispatch's sending half: whether rows in X have flags */
     int agreed, declined; /* of a dispatch: what its caller has given; whether nobody has rows of it */
     uint64_t base; /* parts that this PE has sent to each far peer before (dispatch), or received (combine) */
 };
@@ -121,20 +122,15 @@ EP_STEP int ep_column_bytes(const struct ep_run *run)
     return run->shape.dtype == SHMEMX_EP_BF16 ? 2 : 1;
 }
 
-/* Counted puts of 0 bytes from near PE to near PE: all workers, after a barrier or as the last group. */
-EP_STEP void ep_signal_near(const struct ep_run *run, int counter, int worker, int workers)
+/* The number of this host's PE l. */
+EP_STEP int ep_near_pe(const struct ep_run *run, int l)
 {
-    const struct ep_shape *shape = &run->shape;
-
-    for (int l = worker; l < shape->near; l += workers)
-        ep_put(run, run->arena, run->arena, 0, counter + shape->local, shape->host * shape->near + l);
+    return run->shape.host * run->shape.near + l;
 }
 
-EP_STEP uint64_t ep_value_number(const struct ep_run *run, const void *arg, int i)
+EP_STEP char *ep_near_arena(const struct ep_run *run, int pe)
 {
-    (void)run;
-    (void)i;
-    return (uint64_t)((const struct ep_call *)arg)->number;
+    return run->near_arena[pe % run->shape.near];
 }
 
 #endif

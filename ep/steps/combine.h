@@ -3,34 +3,45 @@
 #ifndef WSH_EP_STEPS_COMBINE_H
 #define WSH_EP_STEPS_COMBINE_H
 
+#include "ep/steps/dispatch.h"
 #include "ep/steps/results.h"
 
-/* By one worker, when all have read the state. */
-EP_STEP void ep_combine_sent(const struct ep_run *run, const struct ep_call *call)
+/*
+ * This PE's rows to where near PEs fetch them: those of tokens of other hosts, which these answer, first. Others' own
+ * hosts come from the next one on.
+ */
+EP_LOOP void ep_store_back(const struct ep_run *run, const struct ep_call *call,
+                           const shmemx_ep_combine_t *args)
 {
-    run->state->combines = (uint64_t)call->number;
-    run->state->y_turn = (uint32_t)call->turn;
+    const struct ep_shape *shape = &run->shape;
+    int hosts = shape->one_copy ? shape->n / shape->near : 1, others = shape->near - 1, rows = 0, begin;
+
+    for (int pe = 0; pe < shape->n; pe++)
+        rows = ep_most(rows, ep_rows_for(run, call, pe, &begin));
+    rows = (rows + EP_CHUNK - 1) / EP_CHUNK;
+    for (int i = ep_worker(run); i < hosts * rows * others; i += ep_workers(run)) {
+        int host = (shape->host + 1 + i / (rows * others)) % hosts,
+            l = (shape->local + 1 + i % others) % shape->near;
+
+        ep_add_store(run, call, args, i / others % rows,
+                     (shape->one_copy ? host : shape->host) * shape->near + l);
+    }
 }
 
 EP_STEP void ep_combine_send(const struct ep_run *run, const shmemx_ep_combine_t *args)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_call call = ep_combine_call(run, args, run->state->combines);
+    struct ep_began began = ep_begins_with(run, &call, args);
 
-    ep_store_y(run, &call, args);
-    if (ep_worker(run) == 0)
-        ep_store_y_header(run, &call, args);
-    if (ep_worker(run) == 0)
-        ep_flush(run);
-    ep_sync(run);
-    ep_signal_near(run, shape->c_y, ep_worker(run), ep_workers(run));
-    if (ep_worker(run) == 0)
-        ep_combine_sent(run, &call);
-    if (shape->one_copy)
-        ep_await(run, EP_PHASE_Y, shape->c_y, shape->near, ep_value_number, &call);
-    ep_gather_near(run, &call, args, 1 + shape->far, shape->one_copy ? -1 : shape->local);
+    ep_begin_combine(run, &call, began);
+    if (began.flagged)
+        ep_store_back(run, &call, args);
+    ep_add_begun(run, &call, args, !shape->one_copy);
     for (int part = 0, rounds = ep_result_rounds(run, &call); part < rounds && part < shape->slots; part++)
         ep_results(run, &call, part);
+    if (ep_worker(run) == 0)
+        ep_combine_sent(run, &call);
 }
 
 /* By counter [far][slots]. */
@@ -43,27 +54,20 @@ EP_STEP uint64_t ep_value_result(const struct ep_run *run, const void *arg, int 
 }
 
 /* The tokens of one part. */
-EP_LOOP void ep_sum_tokens(const struct ep_run *run, const struct ep_part *part,
+EP_STEP void ep_sum_tokens(const struct ep_run *run, const struct ep_part *part,
                            const shmemx_ep_combine_t *args)
 {
     const struct ep_shape *shape = &run->shape;
-    char *metas = (char *)ep_at(run, ep_kept_metas(shape, part->call->handle));
     int from = part->part * shape->window, tokens = ep_least(part->call->tokens - from, shape->window);
-    int pieces = ep_pieces(run, tokens);
-    struct ep_sum_of sum;
+    int chunks = (tokens + EP_CHUNK - 1) / EP_CHUNK, pieces = ep_pieces(run, chunks);
+    size_t slot = ep_slot_result(shape, shape->result_in, 0, part->call->base + part->part);
+    const struct ep_adds adds = {0, -1, run->arena + slot, shape->slots * shape->result_image};
 
-    sum.first = ep_ints(run, shape->near_first);
-    sum.results = run->arena + ep_slot_result(shape, shape->result_in, 0, part->call->base + part->part);
-    sum.each = shape->slots * shape->result_image;
-    sum.only = -1;
-    for (int i = ep_worker(run); i < tokens * pieces; i += ep_workers(run)) {
-        int token = from + i / pieces;
+    for (int i = ep_worker(run); i < chunks * pieces; i += ep_workers(run)) {
+        int token = i / pieces * EP_CHUNK;
 
-        sum.meta = ep_meta_at(run, metas, token);
-        ep_sum(run, (char *)args->out + token * (size_t)shape->hidden * 2, i % pieces, pieces, shape->topk,
-               ep_sum_term, &sum);
-        if (args->out_weights && i % pieces == 0)
-            ep_sum_weights(run, &sum, args->out_weights + token * (size_t)shape->topk);
+        ep_add_tokens(run, part->call, args, from + token, ep_least(EP_CHUNK, tokens - token), i % pieces,
+                      pieces, &adds);
     }
 }
 
@@ -117,8 +121,7 @@ EP_STEP void ep_combine_receive(const struct ep_run *run, const shmemx_ep_combin
     struct ep_call call = ep_combine_call(run, args, run->state->combined);
     int rounds = call.parts;
 
-    ep_await(run, EP_PHASE_Y, shape->c_y, shape->near, ep_value_number, &call);
-    ep_gather_near(run, &call, args, 1, -1);
+    ep_add_begun(run, &call, args, 0);
     rounds = ep_most(rounds, ep_result_rounds(run, &call) - shape->slots);
     for (int round = 0; round < rounds; round++)
         ep_combine_round(run, &call, args, round);

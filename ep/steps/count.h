@@ -16,11 +16,6 @@ EP_STEP char *ep_origin_image(const struct ep_run *run, int pe, int part)
            ep_slot_image(shape, shape->forward, ep_far_of(shape, pe), ep_part_number(run, pe, part));
 }
 
-EP_STEP char *ep_near_arena(const struct ep_run *run, int pe)
-{
-    return run->near_arena[pe % run->shape.near];
-}
-
 EP_STEP const struct ep_header *ep_origin_header(const struct ep_run *run, const struct ep_call *call, int pe)
 {
     if (ep_pe_is_near(&run->shape, pe))
@@ -201,7 +196,8 @@ EP_LOOP void ep_count(const struct ep_run *run, struct ep_call *call, int32_t *r
     {
         const struct ep_header *header = ep_origin_header(run, call, pe);
 
-        ep_ints(run, shape->in_tokens)[pe] = header->tokens;
+        if (!ep_pe_is_near(shape, pe)) /* these have said it in a word */
+            ep_ints(run, shape->in_tokens)[pe] = header->tokens;
         if (!call->agreed)
             ep_ints(run, shape->in_parts)[pe] = ep_parts_of(run, call, header, pe);
         if ((uint32_t)header->tokens > (uint32_t)shape->tokens || !header->agreed != !call->agreed)

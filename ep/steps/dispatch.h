@@ -6,56 +6,23 @@
 #ifndef WSH_EP_STEPS_DISPATCH_H
 #define WSH_EP_STEPS_DISPATCH_H
 
-#include "ep/steps/take.h"
-
-#ifdef WSH_EP_DEVICE_RUN_CUH
-#include "ep/device/publish.cuh"
-#endif
-
-/* By one worker, when all have read the state. */
-EP_STEP void ep_dispatch_sent(const struct ep_run *run, const struct ep_call *call)
-{
-    const struct ep_shape *shape = &run->shape;
-    const int32_t *counts = ep_ints(run, shape->counts[call->parity]);
-
-    size_t near = (size_t)shape->host * shape->near * shape->counted, me = (size_t)shape->me * shape->counted;
-    int64_t rows =
-        ep_total(counts + near, shape->near, 1, shape->counted) - ep_total(counts + me, 1, 1, shape->counted);
-
-    if (!ep_leads(run))
-        return;
-    run->state->dispatches = (uint64_t)call->number;
-    run->state->x_turn = (uint32_t)call->turn;
-    run->state->near_rows += (uint64_t)rows;
-}
+#include "ep/steps/pull.h"
 
 EP_STEP void ep_dispatch_send(const struct ep_run *run, const shmemx_ep_dispatch_t *args)
 {
-    const struct ep_shape *shape = &run->shape;
     struct ep_call call = ep_dispatch_call(run, args, run->state->dispatches);
-    int fewer = args->columns && args->columns < shape->topk; /* then the metas have the experts */
 
-    call.turn = ep_x_turn(run, args);
-    if (!args->topk) {
-        ep_copy_metas(run, &call, shape->metas[call.parity], ep_kept_metas(shape, call.handle));
-        ep_sync(run);
-    }
-    ep_store_metas(run, &call, args);
-    if (fewer)
-        ep_sync(run);
-    ep_rank(run, fewer ? NULL : (const int32_t *)args->topk, call.tokens,
-            ep_at(run, shape->metas[call.parity]), ep_ints(run, shape->counts[call.parity]),
-            ep_ints(run, shape->part_rows));
-    ep_store_rows(run, &call, args);
-    if (ep_worker(run) == 0)
-        ep_store_header(run, &call);
+    ep_choose_x(run, &call, args);
+    ep_number_tokens(run, &call, args);
     if (ep_worker(run) == 0)
         ep_flush(run);
     ep_sync(run);
-    ep_signal_near(run, shape->c_near, ep_worker(run), ep_workers(run));
-    if (ep_worker(run) == 0)
+    if (ep_worker(run) == 0) {
+        ep_announce(run, &call, args);
         ep_dispatch_sent(run, &call);
-    for (int part = 0; part < call.parts && part < shape->slots; part++)
+    }
+    ep_store_rows(run, &call, args);
+    for (int part = 0; part < call.parts && part < run->shape.slots; part++)
         ep_pack(run, &call, part);
 }
 
@@ -106,10 +73,32 @@ EP_STEP void ep_dispatch_received(const struct ep_run *run, const struct ep_call
     }
 }
 
-/* Whether the host has the numbers before the rows: it takes memory then, or makes another instance. */
-EP_STEP int ep_tells_early(const shmemx_ep_dispatch_t *args)
+/* Until near PEs have said how many tokens they have; each group for itself, as ep_count. */
+EP_STEP void ep_hear_near(const struct ep_run *run, const struct ep_call *call)
 {
-    return args->agreed || args->rows_most;
+    const struct ep_shape *shape = &run->shape;
+
+    EP_BY_GROUP(run, l, shape->near)
+    {
+        const uint64_t *word = ep_count_word(run, run->arena, call->parity, l, shape->counted);
+
+        ep_hear(run, call, l, ep_word_await(run, EP_PHASE_COUNTS, l, word, ep_call_word(call)));
+    }
+    ep_words_seen(run);
+    ep_sync_group(run);
+}
+
+/* Rows of near PEs, each when its chunk is there; this one's first, so that all are read from at a time. */
+EP_LOOP void ep_take_near(const struct ep_run *run, const struct ep_call *call,
+                          const shmemx_ep_dispatch_t *args)
+{
+    const struct ep_shape *shape = &run->shape;
+    int chunks = 0;
+
+    for (int l = 0; l < shape->near; l++)
+        chunks = ep_most(chunks, (ep_announced_by(run, l).tokens + EP_CHUNK - 1) / EP_CHUNK);
+    for (int i = ep_worker(run); i < chunks * shape->near; i += ep_workers(run))
+        ep_pull_take(run, call, args, i / shape->near, (i + shape->local) % shape->near);
 }
 
 /*
@@ -125,7 +114,7 @@ EP_STEP int ep_dispatch_numbers(const struct ep_run *run, struct ep_call *call,
 
     if (shape->one_copy && run->state->forwarded != (uint64_t)call->number)
         ep_forward(run, call, 0);
-    ep_await(run, EP_PHASE_NEAR, shape->c_near, shape->near, ep_value_number, call);
+    ep_hear_near(run, call);
     ep_await_part(run, &part);
     ep_count(run, call, args->row_sums);
     ep_count_out(run, call, args);
@@ -139,19 +128,17 @@ EP_STEP int ep_dispatch_numbers(const struct ep_run *run, struct ep_call *call,
 
 EP_STEP void ep_dispatch_receive(const struct ep_run *run, const shmemx_ep_dispatch_t *args)
 {
-    const struct ep_shape *shape = &run->shape;
     struct ep_call call = ep_dispatch_call(run, args, run->state->received);
     int rows = ep_dispatch_numbers(run, &call, args);
 
+    call.turn = (size_t)ep_own_header(run, &call)->x == run->shape.x[1];
     if (args->rows_most && rows > args->rows_most) {
         if (ep_last(run) && ep_group_worker(run) == 0 && ep_leads(run))
             run->state->forwarded = (uint64_t)call.number;
         return;
     }
-    if (!call.declined) {
-        ep_copy_metas(run, &call, ep_kept_metas(shape, call.handle), shape->metas[call.parity]);
+    if (!call.declined)
         ep_take_near(run, &call, args);
-    }
     for (int round = 0, rounds = ep_dispatch_rounds(run, &call); round < rounds; round++)
         ep_dispatch_round(run, &call, args, round);
     if (ep_last(run))

@@ -6,7 +6,7 @@
 #ifndef WSH_EP_STEPS_PLACES_H
 #define WSH_EP_STEPS_PLACES_H
 
-#include "ep/steps/ready.h"
+#include "ep/steps/sums.h"
 
 #ifdef EP_EXPANDS
 /* Rows of an expert with its padding. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A dispatch of high throughput in one host. Each PE stores its rows once, in chunks with flags, and fetches from the
- * stores of all PEs what its experts need; both at the same time.
+ * stores of all PEs what its experts need; both at the same time. With other hosts dispatch.h fetches chunks so, too.
  */
 #ifndef WSH_EP_STEPS_PULL_H
 #define WSH_EP_STEPS_PULL_H
@@ -14,13 +14,31 @@
 #include "ep/host/pull.h"
 #endif
 
-EP_STEP uint64_t *ep_raised_told(const struct ep_run *run, const void *arg, int k)
+/* By one worker, when all have read the state. */
+EP_STEP void ep_dispatch_sent(const struct ep_run *run, const struct ep_call *call)
 {
-    return ep_count_word(run, ep_near_base(run, k), *(const int *)arg, run->shape.local, run->shape.counted);
+    const struct ep_shape *shape = &run->shape;
+    const int32_t *counts = ep_ints(run, shape->counts[call->parity]);
+
+    size_t near = (size_t)shape->host * shape->near * shape->counted, me = (size_t)shape->me * shape->counted;
+    int64_t rows =
+        ep_total(counts + near, shape->near, 1, shape->counted) - ep_total(counts + me, 1, 1, shape->counted);
+
+    if (!ep_leads(run))
+        return;
+    run->state->dispatches = (uint64_t)call->number;
+    run->state->x_turn = (uint32_t)call->turn;
+    run->state->near_rows += (uint64_t)rows;
+}
+
+/* Whether the host has the numbers before the rows: it takes memory then, or makes another instance. */
+EP_STEP int ep_tells_early(const shmemx_ep_dispatch_t *args)
+{
+    return args->agreed || args->rows_most;
 }
 
 /* Numbers, and then the word that says that metas are there too. By the last group, after all stores of metas. */
-EP_STEP void ep_tell(const struct ep_run *run, const struct ep_call *call, struct ep_announced told)
+EP_STEP void ep_tell(const struct ep_run *run, const struct ep_call *call, const shmemx_ep_dispatch_t *args)
 {
     const struct ep_shape *shape = &run->shape;
     const int32_t *counts = ep_ints(run, shape->counts[call->parity]);
@@ -40,59 +58,16 @@ EP_STEP void ep_tell(const struct ep_run *run, const struct ep_call *call, struc
             ep_word_of(call, (uint32_t)counts[k * shape->counted]));
     }
     if (ep_group_worker(run) == 0)
-        ep_raise(run, shape->near, ep_raised_told, &call->parity,
-                 ep_word_of(call, ep_announced_number(told)));
+        ep_announce(run, call, args);
 }
 
-/* Metas, offsets and counts of this PE's tokens, and the words for all. */
+/* The numbers of this PE's tokens, and the words for all. */
 EP_LOOP void ep_pull_begin(const struct ep_run *run, const struct ep_call *call,
-                           const shmemx_ep_dispatch_t *args, struct ep_announced told)
+                           const shmemx_ep_dispatch_t *args)
 {
-    const struct ep_shape *shape = &run->shape;
-    int fewer = args->columns && args->columns < shape->topk; /* then the metas have the experts */
-
-    if (!args->topk) {
-        ep_copy_metas(run, call, shape->metas[call->parity], ep_kept_metas(shape, call->handle));
-        ep_sync(run);
-    }
-    ep_store_metas(run, call, args);
-    if (fewer)
-        ep_sync(run);
-    ep_rank(run, fewer ? NULL : (const int32_t *)args->topk, call->tokens,
-            ep_at(run, shape->metas[call->parity]), ep_ints(run, shape->counts[call->parity]),
-            ep_ints(run, shape->part_rows));
-    if (ep_worker(run) == 0)
-        ep_store_header(run, call);
+    ep_number_tokens(run, call, args);
     if (ep_met(run))
-        ep_tell(run, call, told);
-}
-
-/* A row of this PE into its store. */
-EP_STEP void ep_pull_put(const struct ep_run *run, const struct ep_call *call,
-                         const shmemx_ep_dispatch_t *args, int token)
-{
-    const struct ep_shape *shape = &run->shape;
-    char *to = run->arena + shape->x[call->turn] + token * shape->row;
-    char *scales = run->arena + shape->x_scales[call->parity] + token * shape->scales;
-    const char *given = (const char *)args->x_scales;
-
-    if (shape->scales && !given)
-        ep_quantize_row(run, to, (float *)scales, (const char *)args->x + token * (size_t)shape->hidden * 2);
-    else
-        ep_copy_row(to, (const char *)args->x + token * shape->row, shape->row, given ? scales : NULL,
-                    given ? given + token * shape->scales : NULL, shape->scales);
-}
-
-/* A chunk of this PE's rows, and its flags. */
-EP_STEP void ep_pull_store(const struct ep_run *run, const struct ep_call *call,
-                           const shmemx_ep_dispatch_t *args, int chunk)
-{
-    struct ep_flagged flagged = {run->shape.near_ready[call->parity], run->shape.chunks, chunk, -1};
-    int end = ep_least(call->tokens, (chunk + 1) * EP_CHUNK);
-
-    for (int token = chunk * EP_CHUNK; token < end; token++)
-        ep_pull_put(run, call, args, token);
-    ep_raise(run, run->shape.near, ep_raised_chunk, &flagged, (uint64_t)call->number);
+        ep_tell(run, call, args);
 }
 
 /* One of the words that the PEs have stored here, as numbers for all. */
@@ -111,9 +86,7 @@ EP_STEP void ep_count_in(const struct ep_run *run, const struct ep_call *call, i
             ep_fault_numbers(run, l, call, 0);
         return;
     }
-    ep_ints(run, shape->in_tokens)[l] = (int32_t)number;
-    if (ep_announced_of(number).tokens > shape->tokens)
-        ep_fault_numbers(run, l, call, 0);
+    ep_hear(run, call, l, number);
 }
 
 /* What comes of a call: how many chunks the PE with most tokens has, rows here (-1: declined), and the halves made. */
@@ -154,7 +127,7 @@ EP_STEP struct ep_coming ep_pull_coming(const struct ep_run *run, const struct e
     int tokens = 0, declined = 0;
 
     for (int l = 0; l < shape->near; l++) {
-        struct ep_announced told = ep_announced_of((uint32_t)ep_ints(run, shape->in_tokens)[l]);
+        struct ep_announced told = ep_announced_by(run, l);
 
         tokens = ep_most(tokens, told.tokens);
         declined |= told.declines;
@@ -262,12 +235,13 @@ EP_STEP void ep_pull_take(const struct ep_run *run, const struct ep_call *call,
                           const shmemx_ep_dispatch_t *args, int number, int l)
 {
     const struct ep_shape *shape = &run->shape;
-    struct ep_announced told = ep_announced_of((uint32_t)ep_ints(run, shape->in_tokens)[l]);
+    struct ep_announced told = ep_announced_by(run, l);
     struct ep_flagged flagged = {shape->near_ready[call->parity], shape->chunks, number, l};
     char *arena = ep_near_base(run, l);
-    struct ep_chunk chunk = {l, number * EP_CHUNK, ep_least(EP_CHUNK, told.tokens - number * EP_CHUNK),
+    int pe = ep_near_pe(run, l);
+    struct ep_chunk chunk = {pe, number * EP_CHUNK, ep_least(EP_CHUNK, told.tokens - number * EP_CHUNK),
                              arena + shape->metas[call->parity],
-                             ep_ints(run, ep_kept_first(shape, call->handle))[l * shape->counted]};
+                             ep_ints(run, ep_kept_first(shape, call->handle))[pe * shape->counted]};
     struct ep_chunk_entries entries;
     struct ep_chunk_rows rows;
 
@@ -331,13 +305,10 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
 
     EP_CLOCK(run, 0);
     if (sends) {
-        struct ep_announced told = {call.tokens, 0, 0, args->agreed == SHMEMX_EP_DECLINES};
-
-        told.turn = call.turn = ep_x_turn(run, args);
-        told.flagged = args->x != run->arena + shape->x[call.turn] || args->x_scales;
-        if (told.flagged)
+        ep_choose_x(run, &call, args);
+        if (call.flagged)
             items = ep_items(run, lead, (call.tokens + EP_CHUNK - 1) / EP_CHUNK, 1);
-        ep_pull_begin(run, &call, args, told);
+        ep_pull_begin(run, &call, args);
         EP_CLOCK(run, 2);
     }
     do {
@@ -359,7 +330,7 @@ EP_STEP void ep_pull_dispatch(const struct ep_run *run, const shmemx_ep_dispatch
         }
         item = ep_item_of(&items, number);
         if (item.what == EP_ITEM_STORE)
-            ep_pull_store(run, &call, args, item.chunk);
+            ep_store_chunk(run, &call, args, item.chunk);
         else if (item.what == EP_ITEM_TAKE)
             ep_pull_take(run, &call, args, item.chunk, (item.at + shape->local) % shape->near);
     } while (item.what != EP_ITEM_END);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * High throughput in one host: rows stay with who has them until they are pulled. What the steps of a dispatch and of
- * a combine share: words and flags, by which PEs know of each other, and the order of a call's items. PEs have the
- * numbers of the host: there are no others.
+ * High throughput: near PEs' rows stay with who has them until they are pulled. What the steps of a dispatch and of a
+ * combine share: words and flags, by which near PEs know of each other, and in one host the order of a call's items.
  */
 #ifndef WSH_EP_STEPS_READY_H
 #define WSH_EP_STEPS_READY_H
 
-#include "ep/steps/combine.h"
+#include "ep/steps/call.h"
 
 /* Of the call, in words; never 0. */
 EP_STEP uint32_t ep_call_word(const struct ep_call *call)
@@ -50,6 +49,34 @@ EP_STEP struct ep_announced ep_announced_of(uint32_t number)
     return told;
 }
 
+EP_STEP uint64_t *ep_raised_told(const struct ep_run *run, const void *arg, int k)
+{
+    return ep_count_word(run, ep_near_base(run, k), *(const int *)arg, run->shape.local, run->shape.counted);
+}
+
+/* Covers what all have stored before: by a worker of the last group, or after a barrier. */
+EP_STEP void ep_announce(const struct ep_run *run, const struct ep_call *call,
+                         const shmemx_ep_dispatch_t *args)
+{
+    struct ep_announced told = {call->tokens, call->turn, call->flagged, args->agreed == SHMEMX_EP_DECLINES};
+
+    ep_raise(run, run->shape.near, ep_raised_told, &call->parity,
+             ep_word_of(call, ep_announced_number(told)));
+}
+
+/* What near PE l has announced. */
+EP_STEP struct ep_announced ep_announced_by(const struct ep_run *run, int l)
+{
+    return ep_announced_of((uint32_t)ep_ints(run, run->shape.in_tokens)[ep_near_pe(run, l)]);
+}
+
+EP_STEP void ep_hear(const struct ep_run *run, const struct ep_call *call, int l, uint32_t number)
+{
+    ep_ints(run, run->shape.in_tokens)[ep_near_pe(run, l)] = (int32_t)number;
+    if (ep_announced_of(number).tokens > run->shape.tokens)
+        ep_fault_numbers(run, ep_near_pe(run, l), call, 0);
+}
+
 /* Flags of all near PEs, or of one. */
 struct ep_flagged {
     size_t flags; /* [near][each] in arenas */
@@ -57,10 +84,12 @@ struct ep_flagged {
     int only; /* -1: of all */
 };
 
-/* Of a combine's rows, a flag each or a chunk: these by their first numbers. */
-EP_STEP int ep_flags_back(const struct ep_run *run)
+/* The flag of a chunk of rows of PE `pe`, among those that near PEs raise where such rows come back. */
+EP_STEP int ep_back_chunk(const struct ep_run *run, int pe, int chunk)
 {
-    return run->shape.chunks * EP_CHUNK;
+    const struct ep_shape *shape = &run->shape;
+
+    return ep_pulls_far(run) && shape->one_copy ? pe / shape->near * shape->chunks + chunk : chunk;
 }
 
 EP_STEP uint64_t *ep_chunk_flag(char *arena, const struct ep_flagged *flagged, int from)
@@ -161,6 +190,15 @@ struct ep_chunk {
     int pe, token, n;
     char *metas; /* of all of its tokens */
     int first;   /* where its rows begin here */
+};
+
+/* Whose tokens' rows are added up, and what of them. */
+struct ep_adds {
+    int origin; /* 0: this PE, else 1 + a far peer */
+    int only;   /* the near PE whose rows are added; -1: all of the host */
+    const char
+        *results; /* image of far peers' results, and bytes from one's to the next's; NULL: none are added */
+    size_t each;
 };
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef WSH_EP_STEPS_SEND_H
 #define WSH_EP_STEPS_SEND_H
 
-#include "ep/steps/call.h"
+#include "ep/steps/ready.h"
 
 /* Which X rows are in: the one that x is, or the other one than in the call before. */
 EP_STEP int ep_x_turn(const struct ep_run *run, const shmemx_ep_dispatch_t *args)
@@ -24,7 +24,7 @@ EP_STEP struct ep_call ep_dispatch_call(const struct ep_run *run, const shmemx_e
     call.handle = args->handle;
     call.tokens = args->tokens;
     call.parts = ep_parts(&run->shape, args->tokens);
-    call.turn = 0;
+    call.turn = call.flagged = 0;
     call.agreed = (int)args->agreed;
     call.declined = 0;
     call.base = run->state->sent;
@@ -70,36 +70,33 @@ EP_STEP void ep_copy_metas(const struct ep_run *run, const struct ep_call *call,
                 ep_least(each, call->tokens - i) * meta);
 }
 
-EP_STEP void ep_store_piece(const struct ep_run *run, const struct ep_call *call,
-                            const shmemx_ep_dispatch_t *args, int token, int piece, int pieces)
+/* A row of this PE into its store. */
+EP_STEP void ep_store_row(const struct ep_run *run, const struct ep_call *call,
+                          const shmemx_ep_dispatch_t *args, int token)
 {
     const struct ep_shape *shape = &run->shape;
-    int first, columns = ep_piece_columns(run, piece, pieces, &first), bytes = ep_column_bytes(run);
-    int quantize = shape->scales && !args->x_scales;
-    char *to = run->arena + shape->x[call->turn] + token * shape->row + (size_t)first * bytes;
-    char *scales = run->arena + shape->x_scales[call->parity] + token * shape->scales + first / EP_GROUP * 4;
-    const char *x = (const char *)args->x + (token * (size_t)shape->hidden + first) * (quantize ? 2 : bytes);
+    char *to = run->arena + shape->x[call->turn] + token * shape->row;
+    char *scales = run->arena + shape->x_scales[call->parity] + token * shape->scales;
+    const char *given = (const char *)args->x_scales;
 
-    if (!columns)
-        return;
-    if (quantize)
-        ep_quantize(to, (float *)scales, x, columns, shape->dtype);
-    else if (to != x)
-        ep_copy(to, x, (size_t)columns * bytes);
-    if (args->x_scales)
-        ep_copy(scales, args->x_scales + (token * (size_t)shape->hidden + first) / EP_GROUP,
-                columns / EP_GROUP * sizeof(float));
+    if (shape->scales && !given)
+        ep_quantize(to, (float *)scales, (const char *)args->x + token * (size_t)shape->hidden * 2,
+                    shape->hidden, shape->dtype);
+    else
+        ep_copy_row(to, (const char *)args->x + token * shape->row, shape->row, given ? scales : NULL,
+                    given ? given + token * shape->scales : NULL, shape->scales);
 }
 
-EP_LOOP void ep_store_rows(const struct ep_run *run, const struct ep_call *call,
-                           const shmemx_ep_dispatch_t *args)
+/* A chunk of this PE's rows, and its flags. */
+EP_STEP void ep_store_chunk(const struct ep_run *run, const struct ep_call *call,
+                            const shmemx_ep_dispatch_t *args, int chunk)
 {
-    int pieces = ep_copy_pieces(run, call->tokens);
+    struct ep_flagged flagged = {run->shape.near_ready[call->parity], run->shape.chunks, chunk, -1};
+    int end = ep_least(call->tokens, (chunk + 1) * EP_CHUNK);
 
-    if (args->x == run->arena + run->shape.x[call->turn] && !args->x_scales)
-        return;
-    for (int i = ep_worker(run); i < call->tokens * pieces; i += ep_workers(run))
-        ep_store_piece(run, call, args, i / pieces, i % pieces, pieces);
+    for (int token = chunk * EP_CHUNK; token < end; token++)
+        ep_store_row(run, call, args, token);
+    ep_raise(run, run->shape.near, ep_raised_chunk, &flagged, (uint64_t)call->number);
 }
 
 EP_STEP void ep_store_header(const struct ep_run *run, const struct ep_call *call)
@@ -115,6 +112,44 @@ EP_STEP void ep_store_header(const struct ep_run *run, const struct ep_call *cal
     kept->call = call->number;
     kept->tokens = call->tokens;
     kept->parts = call->parts;
+}
+
+/* Which X the rows of this call are in, and whether they have flags: none where they lie there already. */
+EP_STEP void ep_choose_x(const struct ep_run *run, struct ep_call *call, const shmemx_ep_dispatch_t *args)
+{
+    call->turn = ep_x_turn(run, args);
+    call->flagged = args->x != run->arena + run->shape.x[call->turn] || args->x_scales != NULL;
+}
+
+/* Metas, offsets and counts of this PE's tokens, for who comes after a barrier or in the last group. */
+EP_STEP void ep_number_tokens(const struct ep_run *run, const struct ep_call *call,
+                              const shmemx_ep_dispatch_t *args)
+{
+    const struct ep_shape *shape = &run->shape;
+    int fewer = args->columns && args->columns < shape->topk; /* then the metas have the experts */
+
+    if (!args->topk) {
+        ep_copy_metas(run, call, shape->metas[call->parity], ep_kept_metas(shape, call->handle));
+        ep_sync(run);
+    }
+    ep_store_metas(run, call, args);
+    if (fewer)
+        ep_sync(run);
+    ep_rank(run, fewer ? NULL : (const int32_t *)args->topk, call->tokens,
+            ep_at(run, shape->metas[call->parity]), ep_ints(run, shape->counts[call->parity]),
+            ep_ints(run, shape->part_rows));
+    if (ep_worker(run) == 0)
+        ep_store_header(run, call);
+}
+
+/* All rows, by all workers. */
+EP_LOOP void ep_store_rows(const struct ep_run *run, const struct ep_call *call,
+                           const shmemx_ep_dispatch_t *args)
+{
+    int chunks = call->flagged ? (call->tokens + EP_CHUNK - 1) / EP_CHUNK : 0;
+
+    for (int chunk = ep_worker(run); chunk < chunks; chunk += ep_workers(run))
+        ep_store_chunk(run, call, args, chunk);
 }
 
 /* Where `rows` records of an image end. */
@@ -162,9 +197,7 @@ EP_STEP void ep_pack_piece(const struct ep_run *run, const struct ep_call *call,
                            int piece, int pieces)
 {
     const struct ep_shape *shape = &run->shape;
-    const struct ep_header *header = ep_own_header(run, call);
     int first, columns = ep_piece_columns(run, piece, pieces, &first), bytes = ep_column_bytes(run);
-    size_t x = shape->x[(size_t)header->x == shape->x[1]]; /* one of the two, whatever may stand there */
     size_t at = token * shape->row + (size_t)first * bytes;
 
     if (piece == 0) {
@@ -174,8 +207,8 @@ EP_STEP void ep_pack_piece(const struct ep_run *run, const struct ep_call *call,
                     shape->scales);
     }
     if (columns)
-        ep_copy(record + shape->record - shape->row + (size_t)first * bytes, run->arena + x + at,
-                (size_t)columns * bytes);
+        ep_copy(record + shape->record - shape->row + (size_t)first * bytes,
+                run->arena + shape->x[call->turn] + at, (size_t)columns * bytes);
 }
 
 /* The far peer that entry k is the first of the token to go to; -1: none. */
@@ -196,6 +229,16 @@ EP_STEP int ep_entry_far(const struct ep_run *run, const struct ep_meta *meta, i
     return far;
 }
 
+/* Until a token's row is in the store: another worker may have its chunk. */
+EP_STEP void ep_await_stored(const struct ep_run *run, const struct ep_call *call, int token)
+{
+    struct ep_flagged flagged = {run->shape.near_ready[call->parity], run->shape.chunks, token / EP_CHUNK,
+                                 run->shape.local};
+
+    if (call->flagged)
+        ep_flags_await(run, EP_PHASE_ROWS, 1, ep_awaited_chunk, &flagged, (uint64_t)call->number);
+}
+
 EP_LOOP void ep_pack_rows(const struct ep_run *run, const struct ep_call *call, int part)
 {
     const struct ep_shape *shape = &run->shape;
@@ -206,6 +249,7 @@ EP_LOOP void ep_pack_rows(const struct ep_run *run, const struct ep_call *call, 
     for (int i = ep_worker(run); i < tokens * pieces; i += ep_workers(run)) {
         const struct ep_meta *meta = ep_meta_at(run, metas, from + i / pieces);
 
+        ep_await_stored(run, call, from + i / pieces);
         for (int k = 0; k < shape->topk; k++) {
             int far = ep_entry_far(run, meta, k);
             char *image = run->arena + ep_slot_image(shape, shape->send, ep_most(far, 0), call->base + part);

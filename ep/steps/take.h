@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dispatch's receiving side: rows of all origins to where they belong. */
+/* Dispatch's receiving side: rows of far origins to where they belong. */
 #ifndef WSH_EP_STEPS_TAKE_H
 #define WSH_EP_STEPS_TAKE_H
 
@@ -125,41 +125,6 @@ EP_STEP void ep_take_row(const struct ep_run *run, const shmemx_ep_dispatch_t *a
     }
     if (args->row_topk || args->row_weights)
         ep_take_topk(run, args, taken);
-}
-
-/* Where the rows of near PE `pe` are in its arena: one of its two X. */
-EP_STEP size_t ep_near_x(const struct ep_run *run, const struct ep_call *call, int pe)
-{
-    size_t x = (size_t)ep_origin_header(run, call, pe)->x;
-
-    if (x != run->shape.x[0] && x != run->shape.x[1])
-        ep_fault_numbers(run, pe, call, 0);
-    return x;
-}
-
-/* From the stores of near PEs, this one's first, so that all are read from at a time. */
-EP_LOOP void ep_take_near(const struct ep_run *run, const struct ep_call *call,
-                          const shmemx_ep_dispatch_t *args)
-{
-    const struct ep_shape *shape = &run->shape;
-    const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle)),
-                  *tokens = ep_ints(run, shape->in_tokens);
-    int pieces = ep_copy_pieces(run, shape->near * shape->tokens), rows = shape->near * shape->tokens;
-
-    for (int i = ep_worker(run); i < rows * pieces; i += ep_workers(run)) {
-        int item = i / pieces, l = (item + shape->local) % shape->near, token = item / shape->near;
-        int pe = shape->host * shape->near + l;
-        char *arena = run->near_arena[l];
-        struct ep_taken taken = {ep_meta_at(run, arena + shape->metas[call->parity], token),
-                                 first + pe * shape->counted, NULL, 0};
-
-        if (token >= tokens[pe])
-            continue;
-        if (i % pieces == 0)
-            ep_check_meta(run, call, taken.meta, pe);
-        ep_take_row(run, args, &taken, arena + ep_near_x(run, call, pe) + token * shape->row,
-                    arena + shape->x_scales[call->parity] + token * shape->scales, i % pieces, pieces);
-    }
 }
 
 /* From images, one part of each far origin. Where nobody forwards, metas are kept here. */

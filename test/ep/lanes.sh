@@ -79,7 +79,9 @@ mutant early_flags 20 random_calls 3 1
 if tap_long "mutants that run ahead until others wait for ever"; then
     WSH_TEST_ROUNDS=4 mutant run_ahead 12 run_ahead 3 1
     WSH_TEST_ROUNDS=2 mutant run_ahead_high 6 run_ahead 3 1 high
+    WSH_TEST_ROUNDS=2 mutant run_ahead_high 12 run_ahead 4 2 high
 fi
+WSH_TEST_ROUNDS=2 mutant early_flags 20 run_ahead 4 2 high
 mutant early_images 20 random_calls 2 2
 for name in quiet_decline forwards_twice; do WSH_TEST_ROUNDS=4 mutant $name 10 agreed 4 2; done
 WSH_TEST_LANES=1 WSH_TEST_ROUNDS=3 mutant early_signals 20 signals 2 1

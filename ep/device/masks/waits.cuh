@@ -118,7 +118,7 @@ EP_STEP void ep_absent_note(const struct ep_run *run, int pe)
 EP_STEP void ep_absent_mask(const struct ep_run *run, const struct ep_low_wait *wait, int pe)
 {
     const struct ep_state *state = run->state;
-    uint64_t call = wait->phase < EP_PHASE_Y ? state->received : state->combined;
+    uint64_t call = wait->phase < EP_PHASE_RESULT ? state->received : state->combined;
 
     *ep_live_at(run, EP_LIVE_WHY, pe) = 1 + wait->phase;
     *ep_live_at(run, EP_LIVE_CALL, pe) = (int32_t)call + 1;

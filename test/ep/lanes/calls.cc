@@ -9,7 +9,7 @@
 #ifdef EP_LOW_MASKS
 #include "ep/device/masks/ends.cuh"
 #endif
-#include "ep/steps/add.h"
+#include "ep/steps/combine.h"
 
 #include <sched.h>
 
@@ -97,6 +97,15 @@ static void run(struct shmemx_ep *ep, void (*body)(void *), const void *call)
     lanes_run(body, &half);
 }
 
+/* A mutant: PE 0, where it has no tokens, takes all PEs to be in the combine. */
+static void begin_pulled(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    uint64_t number = (call->halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined) + 1;
+
+    for (int near = 0; near < ep->shape.near && !ep->shape.me && lanes_mutant("run_ahead_high"); near++)
+        ((uint64_t *)(ep->arena + ep->shape.near_begun[number % 2]))[near] = number % 0xffffffffu + 1;
+}
+
 #define HALF(name, step, type)                                                      \
     static void name##_body(void *arg)                                              \
     {                                                                               \
@@ -108,8 +117,20 @@ static void run(struct shmemx_ep *ep, void (*body)(void *), const void *call)
         run(ep, name##_body, call);                                                 \
     }
 HALF(dispatch_send, ep_dispatch_send, shmemx_ep_dispatch_t)
-HALF(combine_send, ep_combine_send, shmemx_ep_combine_t)
-HALF(combine_receive, ep_combine_receive, shmemx_ep_combine_t)
+HALF(begun_combine_send, ep_combine_send, shmemx_ep_combine_t)
+HALF(begun_combine_receive, ep_combine_receive, shmemx_ep_combine_t)
+
+extern "C" void ep_host_combine_send(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    begin_pulled(ep, call);
+    ep_host_begun_combine_send(ep, call);
+}
+
+extern "C" void ep_host_combine_receive(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    begin_pulled(ep, call);
+    ep_host_begun_combine_receive(ep, call);
+}
 
 static void dispatch_receive_body(void *arg)
 {
@@ -155,15 +176,6 @@ static void pull_combine_body(void *arg)
     const shmemx_ep_combine_t *call = (const shmemx_ep_combine_t *)half->call;
 
     ep_add_combine(&half->run, call, call->halves);
-}
-
-/* A mutant: PE 0, where it has no tokens, takes all PEs to be in the combine. */
-static void begin_pulled(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
-{
-    uint64_t number = (call->halves & SHMEMX_EP_SEND ? ep->state->combines : ep->state->combined) + 1;
-
-    for (int near = 0; near < ep->shape.near && !ep->shape.me && lanes_mutant("run_ahead_high"); near++)
-        ((uint64_t *)(ep->arena + ep->shape.near_begun[number % 2]))[near] = number % 0xffffffffu + 1;
 }
 
 extern "C" void ep_host_pull_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)

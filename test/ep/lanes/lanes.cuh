@@ -24,6 +24,7 @@
 #define EP_LOW_SIGNALS ((args)->signals != NULL)
 #define EP_EXPANDED_OF(run) lanes_expanded
 #define EP_EXPANDS 1
+#define EP_PULL_FAR 1
 enum { LANES_BLOCKS = 3, LANES_A_BLOCK = EP_BLOCK_WARPS * 32, LANES = LANES_BLOCKS * LANES_A_BLOCK };
 
 /* Of the dispatch that lanes run, or NULL. */
