@@ -5,6 +5,8 @@
  */
 #include "quick.h"
 
+#include <string.h>
+
 const char *const wsh_py_kind_names[WSH_PY_KINDS] = {
     "float32", "float64", "int8",     "int16",         "int32",      "int64",
     "uint8",   "uint16",  "uint32",   "uint64",        "complex64",  "complex128",
@@ -44,6 +46,8 @@ struct dl_exchange {
 #define DL_NAME "dlpack_exchange_api"
 enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3 };
 enum { DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT = 4, DL_COMPLEX, DL_BOOL, DL_E4M3FN = 10, DL_E5M2 = 12 };
+
+enum { FORMS = 8 }; /* arrays that are looked at together */
 
 static PyObject *numpy_type, *numpy_name;
 static struct {
@@ -341,6 +345,44 @@ static PyObject *look(PyObject *self, PyObject *array)
                  : NULL;
 }
 
+/* What is told apart of an array: 0 for None. */
+struct form {
+    int64_t kind, device, ndim; /* kinds from 1 on; -1: of the host */
+    int64_t shape[WSH_PY_DIMS];
+};
+
+static bool form_of(PyObject *array, struct form *form)
+{
+    struct wsh_py_array seen;
+
+    memset(form, 0, sizeof *form);
+    if (array == Py_None)
+        return true;
+    if (!wsh_py_look(array, &seen) || (seen.gpu && seen.device < 0))
+        return false;
+    form->kind = 1 + (int64_t)seen.kind;
+    form->device = seen.gpu ? seen.device : -1;
+    form->ndim = seen.ndim;
+    for (int i = 0; i < seen.ndim; i++)
+        form->shape[i] = seen.shape[i];
+    return true;
+}
+
+/* forms(array…): bytes that are equal where types, shapes and devices are; None where an array is not plain */
+static PyObject *forms(PyObject *self, PyObject *arrays)
+{
+    struct form found[FORMS];
+    Py_ssize_t n = PyTuple_Size(arrays);
+
+    (void)self;
+    if (n > FORMS)
+        Py_RETURN_NONE;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!form_of(PyTuple_GetItem(arrays, i), &found[i]))
+            Py_RETURN_NONE;
+    return PyBytes_FromStringAndSize((const char *)found, n * (Py_ssize_t)sizeof *found);
+}
+
 int wsh_py_look_begin(void)
 {
     numpy_name = PyUnicode_InternFromString("__array_struct__");
@@ -354,4 +396,5 @@ int wsh_py_look_begin(void)
 PyMethodDef wsh_py_look_methods[] = {{"numpy", know_numpy, METH_O, NULL},
                                      {"torch", know_torch, METH_VARARGS, NULL},
                                      {"look", look, METH_O, NULL},
+                                     {"forms", forms, METH_VARARGS, NULL},
                                      {NULL, NULL, 0, NULL}};

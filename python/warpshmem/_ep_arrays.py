@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from typing import Any, Callable, Dict, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import _quick
 from .errors import ArgumentError
@@ -61,6 +61,15 @@ def maker(like: Any) -> Callable[[Tuple[int, ...], str], Any]:
     import numpy
 
     return lambda shape, kind: numpy.empty(shape, dtype=_numpy_type(kind))
+
+
+def made(like: Any, forms: Sequence[Any]) -> List[Any]:
+    """Return an array of each shape and type, None for None; as `like` is, and on its device."""
+    short = _shortest(like) if is_tensor(like) else None
+    if short is None:
+        new = maker(like)
+        return [form and new(*form) for form in forms]
+    return [form and short(form[0], _dense(form[0]), _torch_type(form[1])) for form in forms]
 
 
 def tokens_of(x: Any, hidden: int) -> int:

@@ -20,7 +20,7 @@ from .errors import WarpshmemError
 
 NAME = "_calls"
 FILE = NAME + ".abi3.so"
-VERSION = 3  # of python/ext/module.c
+VERSION = 4  # of python/ext/module.c
 CHOICE = "WARPSHMEM_PYTHON_CALLS"
 _CURE = (
     "; install a wheel of warpshmem, or python3-dev and build again (%s=ctypes: no line)" % CHOICE
@@ -32,9 +32,9 @@ def _no(*_: Any) -> Any:
 
 
 put = put_nbi = get = get_nbi = put_signal = signal_wait = wait = test = _no
-stream_follow = event_mark = event_wait = _no
+stream_follow = event_mark = event_wait = forms = _no
 ROUTINES = ("put", "put_nbi", "get", "get_nbi", "put_signal", "signal_wait", "wait", "test")
-ROUTINES += ("stream_follow", "event_mark", "event_wait")
+ROUTINES += ("stream_follow", "event_mark", "event_wait", "forms")
 module: Any = None  # the extension, while it is used
 waits = False  # for numpy or torch, which the program has not imported yet
 exchanges = False  # this torch shows C its tensors, by DLPack

@@ -172,6 +172,7 @@ class ExpertParallel:
         self._struct = DispatchByExpert if low else DispatchBySource
         self._kept: Dict[int, int] = {}  # tokens of the routing that each handle has
         self._forms = self.forms()
+        self._known_forms: Dict[Any, Any] = {}  # of what `received` has made
         self._wide = RowsExpanded()  # of the last dispatch that had it
         self._plans: Dict[Any, Any] = {}  # of calls as `dispatch` and `combine` make them
         self.made_plans: List[Any] = []  # all that there are
@@ -224,16 +225,20 @@ class ExpertParallel:
         capacity. rows_only: only rows and their scales. expanded: these lie elsewhere. numbers:
         counts and sources, too.
         """
-        new = arrays.maker(like)
-        if rows_only and not expanded:
-            made = [form and new(*form) for form in self._lines(rows)]
-            return Received(*made, *_NONE[2:])
-        forms = self.forms(rows)
-        if not numbers:
-            forms = forms[:2] + _NONE[2:4] + forms[4:]
-        if expanded:
-            forms = _NONE[:2] + (_NONE[2:] if rows_only else forms[2:])
-        return Received(*[form and new(*form) for form in forms])
+        key = rows, rows_only, expanded, numbers
+        forms = self._known_forms.get(key)
+        if forms is None:
+            forms = self.forms(rows)
+            if not numbers:
+                forms = forms[:2] + _NONE[2:4] + forms[4:]
+            if rows_only:
+                forms = forms[:2] + _NONE[2:]
+            if expanded:
+                forms = _NONE[:2] + forms[2:]
+            if len(self._known_forms) >= PLANS:
+                self._known_forms.clear()
+            self._known_forms[key] = forms
+        return Received(*arrays.made(like, forms))
 
     def expanded(
         self,

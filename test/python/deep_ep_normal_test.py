@@ -31,7 +31,7 @@ import deep_ep_reference as reference  # noqa: E402
 import deep_ep  # noqa: E402
 from warpshmem import _ep_arrays  # noqa: E402
 from deep_ep.utils import EventHandle, EventOverlap  # noqa: E402
-from deep_ep.utils.event import Launch, Order  # noqa: E402
+from deep_ep.utils.event import Launch, Order, current_stream  # noqa: E402
 
 
 def test_layout(job: Job) -> None:
@@ -409,6 +409,7 @@ def test_streams_of_calls(job: Job) -> None:
     with mock.patch.multiple(
         torch.cuda,
         Event=Event,
+        current_device=lambda: 0,
         current_stream=lambda: Stream.current[0],
         is_current_stream_capturing=lambda: captured[0],
         stream=lambda one: one,
@@ -418,6 +419,11 @@ def test_streams_of_calls(job: Job) -> None:
         _ep_arrays, "raw_stream", lambda gpu: Stream.current[0].number
     ):
         assert call(7) == [] and Stream.waits == []
+        found = current_stream()
+        Stream.current[:] = [Stream(7)]  # the same to CUDA
+        assert current_stream() is found
+        Stream.current[:] = [Stream(6)]
+        assert current_stream() is Stream.current[0]
         assert call(7, event=EventOverlap()) == [] and Stream.waits == []
         assert call(8) == [] and Stream.waits == [(8, 7)]
         assert call(8, is_async=True) == [5] and set(Stream.waits) == {(5, 8)}
@@ -454,10 +460,13 @@ def test_streams_of_the_second_interface(job: Job) -> None:
         with told, mock.patch.multiple(
             torch.cuda,
             Event=Event,
+            current_device=lambda: 0,
             current_stream=lambda: Stream.current[0],
             is_current_stream_capturing=lambda: False,
             stream=lambda one: one,
-        ), mock.patch.object(event, "EventHandle", lambda: None):
+        ), mock.patch.object(event, "EventHandle", lambda: None), mock.patch.object(
+            _ep_arrays, "raw_stream", lambda gpu: Stream.current[0].number
+        ):
             for turn, call in enumerate(calls):
                 Stream.current[:] = [Stream(7)]
                 call()

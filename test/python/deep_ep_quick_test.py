@@ -275,6 +275,52 @@ def wrong_calls(job: Job, buffer: deep_ep.Buffer, case: Any, handle: Any, y: Any
         yield lambda: low(given.x, wrong, most, experts, **form) if len(wrong) else 1 / 0
 
 
+def test_forms(job: Job) -> None:
+    """What is checked once is told apart by types, shapes and devices; of tensors on the CPU values
+    are looked at each time."""
+    if _quick.module is None:
+        raise Skipped("no extension module")
+    x, none = torch.zeros((4, 6), dtype=torch.int32), None
+    found = _quick.forms(x, none)
+    assert found is not None and found == _quick.forms(x + 1, none)
+    assert _quick.forms() == b""
+    others = (x[:2], x.view(2, 12), x.view(24), x.float(), none)
+    assert len({found} | {_quick.forms(one, none) for one in others}) == 1 + len(others)
+    assert _quick.forms(none, x) != found
+    if torch.cuda.is_available():
+        assert _quick.forms(x.cuda(), none) not in (found, none) or not _quick.exchanges
+    for odd in (x[:, ::2], [1], 7, x.to_sparse()):
+        assert _quick.forms(odd, none) is None
+    assert _quick.forms(*[x] * 9) is None
+
+
+def test_checked_once(job: Job) -> None:
+    """A dispatch of forms that were right once is refused as ever where others are not."""
+    buffer, case = buffer_of(job), case_of(job, seed=71)  # type: Any, Any
+    given = mine(job, case)
+    counts = buffer.get_dispatch_layout(given.topk, case.n * case.local)
+    routing = dict(
+        num_tokens_per_rank=counts[0],
+        num_tokens_per_expert=counts[2],
+        is_token_in_rank=counts[3],
+        topk_idx=given.topk,
+        topk_weights=given.weights,
+    )
+    for _ in range(2):
+        buffer.dispatch(given.x, **routing)
+        if not given.x.is_cuda:
+            assert not buffer._seen.forms
+        elif _quick.exchanges:
+            assert buffer._seen.forms
+        for name, value in (
+            ("topk_weights", given.weights.double()),
+            ("is_token_in_rank", counts[3].int()),
+            ("topk_idx", given.topk[:1]),
+        ):
+            wrong = dict(routing, **{name: value})
+            refused(lambda: buffer.dispatch(given.x, **wrong), name)
+
+
 def test_refused_alike(job: Job) -> None:
     """By plans the texts are those without."""
     buffer, case = buffer_of(job, "quick"), case_of(job, seed=122)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, List, NamedTuple, Optional, Set, Tuple, Union
 
 import torch
@@ -153,9 +152,6 @@ class Normal:
             begun = self._gathered(key, tokens, topk, self._counted(numbers, topk_idx))
         handle = begun.handle
         handle.columns = begun.columns
-        used = handle.entry.used
-        used.add(handle.number)
-        weakref.finalize(handle.owner, used.discard, handle.number).atexit = False
         return begun
 
     def _told(
@@ -183,6 +179,7 @@ class Normal:
             handle.rows = rows
             out = wide.made(entry, x, scales, most, rows) if wide is not None else None
             got = self.send(handle, x, scales, handle.topk, weights, stream, named, halves, out)
+            handle.owner.take(entry.used, number)  # the GPU works meanwhile
             return (out, got) + instance.counts(number)
 
         room = entry.room(tokens)
@@ -237,6 +234,7 @@ class Normal:
         inside = numbers.is_token_in_rank
         handle = self._handle(plan.entry, plan.number, tokens, topk, inside, sums.to(topk.device))
         rows = [sum(column) for column in zip(*plan.sent)]
+        handle.owner.take(plan.entry.used, plan.number)
         handle.rows = plan.entry.rows = rows[rank]
         return Begun(handle, rows[rank], plan.topk, plan.experts, max(rows))
 
@@ -482,11 +480,11 @@ class Normal:
     @staticmethod
     def rows_of(got: Any, rows: int, scales: Optional[torch.Tensor]) -> Any:
         if got.row_scales is None or scales is None:
-            return got.rows[:rows]
-        come = got.row_scales[:rows]
+            return _first(got.rows, rows)
+        come = _first(got.row_scales, rows)
         if scales.dtype == torch.int32:
             come = come.view(torch.int32)[:, : scales.shape[1]].contiguous()
-        return got.rows[:rows], come
+        return _first(got.rows, rows), come
 
     def _given(
         self,
@@ -501,10 +499,16 @@ class Normal:
         given = self.rows_of(got, rows, scales)
         if topk_idx is None:
             return given, None, None
-        topk = _columns(got.row_topk[:rows], columns).to(topk_idx.dtype)
+        topk = _columns(_first(got.row_topk, rows), columns)
+        topk = topk if topk.dtype == topk_idx.dtype else topk.to(topk_idx.dtype)
         if weights is None:
             return given, topk, None
-        return given, topk, _columns(got.row_weights[:rows], columns)
+        return given, topk, _columns(_first(got.row_weights, rows), columns)
+
+
+def _first(array: torch.Tensor, rows: int) -> torch.Tensor:
+    """Return the first rows: a view takes time even of all."""
+    return array if array.shape[0] == rows else array[:rows]
 
 
 def _columns(rows: torch.Tensor, columns: int) -> torch.Tensor:
@@ -550,4 +554,17 @@ def _fewer_wide(out: ep.Expanded, rows: int, received: int) -> ep.Expanded:
 
 
 class _Owner:
-    """Goes when the handle goes; a tuple cannot be referred to weakly."""
+    """Gives the number of a handle back when the handle goes. From when it is taken on."""
+
+    __slots__ = ("used", "number")
+
+    def __init__(self) -> None:
+        self.used: Optional[Set[int]] = None
+
+    def take(self, used: Set[int], number: int) -> None:
+        used.add(number)
+        self.used, self.number = used, number
+
+    def __del__(self) -> None:
+        if self.used is not None:
+            self.used.discard(self.number)

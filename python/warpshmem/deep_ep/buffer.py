@@ -69,6 +69,7 @@ class Buffer(Local, Masks):
         self.agreement = Agreement(self.group_size, self.team)
         self.comm_stream = torch.cuda.Stream(priority=-1) if torch.cuda.is_available() else None
         self.order = Order()  # of calls in normal mode
+        self._seen = _buffer_checks.Seen()
         self._normal, self._low = _normal.Normal(self), _low_latency.LowLatency(self)
         self.others: List[Any] = []  # what ends with it
         self.near = _domains.near(self.group_size, self.team) or 1
@@ -254,10 +255,8 @@ class Buffer(Local, Masks):
         checks.whole("dispatch", "expert_alignment", expert_alignment, 1, checks.PLACES_MOST)
         most = min(checks.TOKENS_MOST * self.group_size, checks.ROWS_MOST)
         checks.whole("dispatch", "num_worst_tokens", num_worst_tokens, 0, most)
-        checks.rows("dispatch", x, 0, None)
         more = async_finish, allocate_on_comm_stream
         _buffer_checks.call("dispatch", config, previous_event, *more)
-        rows, scales = x if isinstance(x, (tuple, list)) else (x, None)
         if handle is None:
             given = (
                 num_tokens_per_rank,
@@ -265,11 +264,12 @@ class Buffer(Local, Masks):
                 num_tokens_per_expert,
                 is_token_in_rank,
             )
-            numbers = _buffer_checks.layout(given, rows, self.group_size)
-            _buffer_checks.dispatch(x, topk_idx, topk_weights, numbers)
+            numbers = self._seen.first(x, topk_idx, topk_weights, given, self.group_size)
         else:
+            checks.rows("dispatch", x, 0, None)
             self._normal.check(handle, "dispatch")
             _buffer_checks.again(topk_idx, topk_weights)
+        rows, scales = x if isinstance(x, (tuple, list)) else (x, None)
         launch = Launch(self._stream(rows), previous_event, async_finish, order=self.order)
         with launch:
             if handle is not None:

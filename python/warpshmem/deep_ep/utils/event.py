@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 import torch
 from warpshmem import _ep_arrays, _quick
@@ -212,6 +212,19 @@ class Order:
             stream.wait_stream(last)
 
 
+_current: Dict[int, Any] = {}  # by GPU: the stream that was last the current one
+
+
+def current_stream() -> Any:
+    """Return torch's current stream. torch makes a new object each time; here it is the one before,
+    where that has not changed."""
+    gpu = torch.cuda.current_device()
+    found = _current.get(gpu)
+    if found is None or found.cuda_stream != _ep_arrays.raw_stream(gpu):
+        found = _current[gpu] = torch.cuda.current_stream()
+    return found
+
+
 class Launch:
     """A call's stream as a context: inside, it is the current one; `finish` says who waits for
     it. second: another event that the stream waits for first. order: of calls that may be on any
@@ -231,7 +244,7 @@ class Launch:
         self.second, self.order = second, order
         self._context: Any = None
         self._plain = False  # events may be used again: no graph records them
-        self.compute = torch.cuda.current_stream() if stream is not None else None
+        self.compute = current_stream() if stream is not None else None
 
     def __enter__(self) -> "Launch":
         if self.stream is None:
