@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
-from warpshmem import ep
+from warpshmem import _ep_arrays, ep
 
 from . import _domains, _expand, _layout, _singly, _topk
 from ._handle import EPHandle
@@ -83,7 +83,16 @@ class Calls:
         numbers = _layout.Later(topk_idx, ask.experts, self.size)
         worst = 0 if ask.sync else self.size * ask.most
         wide = ask.wide() if ask.expand and ask.rows is None else None
-        more = dict(checked=True, named=True, wide=wide)
+        handle, copies = EPHandle(), []  # type: EPHandle, List[Tuple[Tensor, int]]
+
+        def meanwhile(got: ep.Received) -> None:
+            self._fill(handle, ask)
+            if not ask.expand:
+                copy = got.row_topk.to(topk_idx.dtype, copy=True)
+                at = _ep_arrays.raw_stream(copy.get_device()) if copy.is_cuda else 0
+                copies[:] = [(copy, at)]
+
+        more = dict(checked=True, named=True, wide=wide, meanwhile=meanwhile)
         given = numbers, topk_idx, ask.weights, worst, stream
         begun = self.normal.begin(x, scales, *given, **more)
         if worst:
@@ -96,15 +105,12 @@ class Calls:
             got = self.normal.send(
                 inner, x, scales, inner.topk, ask.weights, stream, numbers=True, wide=out
             )
-        handle = EPHandle()
-        handle.do_expand, handle.num_experts = ask.expand, ask.experts
-        handle.expert_alignment, handle.num_max_tokens_per_rank = ask.alignment, ask.most
-        handle.num_sms = ask.sms
-        handle.topk_idx = topk_idx.clone() if ask.copy else topk_idx
-        handle._inner, handle._owner = inner, self
-        handle._counts = got.counts
+        self._fill(handle, ask)
+        handle._inner, handle._counts = inner, got.counts
         handle._chosen = got.row_topk[: begun.rows, : begun.columns]
-        handle._most, handle._given_shape = begun.most, x.shape
+        handle._most = begun.most
+        if copies and begun.got is not None:
+            handle.copied(begun.rows, *copies.pop())
         self._number(handle, begun, ask, out)
         self._name(handle, got, ask.later)
         if out is not None:
@@ -112,6 +118,18 @@ class Calls:
         rows, come = _expand.pair(self.normal.rows_of(got, begun.rows, scales))
         weights = got.row_weights[: begun.rows, : begun.columns]
         return handle, Come(rows, come, weights if ask.weights is not None else None)
+
+    def _fill(self, handle: EPHandle, ask: Ask) -> None:
+        """Set what a handle has of its dispatch whatever comes, once."""
+        if handle._owner is not None:
+            return
+        handle.do_expand, handle.num_experts = ask.expand, ask.experts
+        handle.expert_alignment, handle.num_max_tokens_per_rank = ask.alignment, ask.most
+        handle.num_sms, handle._given_shape = ask.sms, _expand.pair(ask.x)[0].shape
+        topk_idx = ask.topk_idx
+        assert topk_idx is not None
+        handle.topk_idx = topk_idx.clone() if ask.copy else topk_idx
+        handle._owner = self
 
     def _come(self, out: ep.Expanded, expanded: int, scales: Any) -> Come:
         """Return what has come expert by expert."""

@@ -59,6 +59,7 @@ class EPHandle:
     _told: Optional[torch.Tensor] = None  # the last recv_topk_idx
     _told_version = 0
     _told_stream = 0  # whose memory it is
+    _fresh: Optional[Tuple[torch.Tensor, int]] = None  # the first one, and whose memory it is
     _captured = False  # by a graph, whose replays have other routings
     _sources: torch.Tensor  # [n, 2] int32: first row and rows of each source
     _tokens: torch.Tensor  # [R] int32: of which token of its source each row is
@@ -86,6 +87,13 @@ class EPHandle:
                 self._psums = come, padded.cumsum(0, dtype=torch.int32)
         return self._psums
 
+    def copied(self, rows: int, copy: torch.Tensor, stream: int) -> None:
+        """Take a copy of the choices of all rows that there is room for as the first recv_topk_idx,
+        made on a stream while the host waited for their number."""
+        if copy.shape[1] == self._chosen.shape[1]:
+            some = copy if copy.shape[0] == rows else copy[:rows]
+            self._fresh = some.clone() if rows * 2 < copy.shape[0] else some, stream
+
     def chosen(self) -> torch.Tensor:
         """Return recv_topk_idx: the last one, if nobody has it any more and nobody has written it."""
         told, made = self._told, self._chosen
@@ -95,7 +103,12 @@ class EPHandle:
         if told is not None and sys.getrefcount(told) <= _ALONE[0]:
             if _topk.version(told) == self._told_version and _used(told) == _ALONE[1]:
                 return told
-        told = made.to(self.topk_idx.dtype, copy=True).contiguous()
+        fresh, self._fresh = self._fresh, None
+        if fresh is not None and fresh[1] == stream:
+            told = fresh[0]
+        else:
+            told = made.to(self.topk_idx.dtype, copy=True).contiguous()
+        fresh = None  # who looks next counts who has it
         version = _topk.version(told)
         captured = told.is_cuda and torch.cuda.is_current_stream_capturing()
         if _users is not None and version is not None and not captured and not self._captured:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Optional, Set, Tuple, Union
+from typing import Any, Callable, List, NamedTuple, Optional, Set, Tuple, Union
 
 import torch
 from warpshmem import ep
@@ -127,11 +127,13 @@ class Normal:
         checked: bool = False,
         named: bool = False,
         wide: Optional[Wide] = None,
+        meanwhile: Optional[Callable[[ep.Received], None]] = None,
     ) -> "Begun":
         """Choose instance and handle of a dispatch of a new routing, and learn its numbers, without
         `worst` from all PEs: by kernels that send the rows, too, or, to make an instance, on the
         host. checked: topk_idx
-        is right; named: counts, sources and row_sources are received."""
+        is right; named: counts, sources and row_sources are received; meanwhile: what there is to do
+        with what is received while the host would wait for kernels."""
         topk, experts = self.routing(numbers, topk_idx, checked)
         _topk.check_weights(self.name + ".dispatch", topk_weights)
         key, tokens = self.key(x, scales, experts), x.shape[0]
@@ -147,7 +149,8 @@ class Normal:
         last, begun = self.pool.last(key) if topk_idx is not None else None, None
         if last is not None:
             inside, wide = numbers.is_token_in_rank, wide if last.expands else None
-            begun = self._told(last, x, scales, topk, inside, topk_weights, stream, named, wide)
+            given = last, x, scales, topk, inside, topk_weights, stream, named, wide
+            begun = self._told(*given, meanwhile)
         if begun is None:
             begun = self._gathered(key, tokens, topk, self._counted(numbers, topk_idx))
         handle = begun.handle
@@ -165,6 +168,7 @@ class Normal:
         stream: Any,
         named: bool,
         wide: Optional[Wide],
+        meanwhile: Optional[Callable[[ep.Received], None]],
     ) -> Optional["Begun"]:
         """Send the rows; kernels tell the numbers. None where a PE has declined."""
         instance, tokens, n = entry.instance, x.shape[0], self.buffer.group_size
@@ -179,7 +183,9 @@ class Normal:
             handle.rows = rows
             out = wide.made(entry, x, scales, most, rows) if wide is not None else None
             got = self.send(handle, x, scales, handle.topk, weights, stream, named, halves, out)
-            handle.owner.take(entry.used, number)  # the GPU works meanwhile
+            handle.owner.take(entry.used, number)
+            if meanwhile is not None:
+                meanwhile(got)
             return (out, got) + instance.counts(number)
 
         room = entry.room(tokens)
