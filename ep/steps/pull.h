@@ -219,11 +219,12 @@ EP_STEP int ep_pull_spread(const struct ep_run *run, const struct ep_call *call,
                            const struct ep_chunk_rows *rows, int turn)
 {
     const struct ep_shape *shape = &run->shape;
-    const char *x = ep_near_base(run, chunk->pe) + shape->x[turn],
-               *scales = ep_near_base(run, chunk->pe) + shape->x_scales[call->parity];
+    const char *x, *scales;
 
-    if (!ep_expanded(run))
+    if (!ep_expanded(run)) /* so all PEs are of this host */
         return 0;
+    x = ep_near_base(run, chunk->pe) + shape->x[turn];
+    scales = ep_near_base(run, chunk->pe) + shape->x_scales[call->parity];
     ep_spread_rows(run, x + chunk->token * shape->row, (const float *)(scales + chunk->token * shape->scales),
                    rows, chunk->n);
     return 1;
