@@ -362,7 +362,7 @@ void shmemx_ctx_batch_end(shmem_ctx_t ctx);
 
 /*
  * Wait until the sources of all puts of the context may be reused. It is no order and does not complete them at their
- * targets, nor their counts; where a transport knows no difference, as in kernels, it is a quiet.
+ * targets, nor their counts, and sends nothing; where a transport knows no difference it is a quiet.
  */
 void shmemx_flush(void);
 void shmemx_ctx_flush(shmem_ctx_t ctx);

@@ -41,9 +41,9 @@ WSH_BATCH(end)
 
 #define WSH_FLUSH(QUALIFIER, SUFFIX, SCOPE, ...)                  \
     QUALIFIER void shmemx_flush##SUFFIX(void)                     \
-    WSH_BODY(wsh_dev_quiet<SCOPE>();)                             \
+    WSH_BODY(wsh_dev_flush<SCOPE>();)                             \
     QUALIFIER void shmemx_ctx_flush##SUFFIX(shmem_ctx_t ctx)      \
-    WSH_BODY(if (ctx != SHMEM_CTX_INVALID) wsh_dev_quiet<SCOPE>();)
+    WSH_BODY(if (ctx != SHMEM_CTX_INVALID) wsh_dev_flush<SCOPE>();)
 WSH_EVERY_SCOPE(WSH_FLUSH, )
 #undef WSH_FLUSH
 

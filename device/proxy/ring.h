@@ -13,8 +13,9 @@
  * Both halves of a piece carry the lap's parity in bit 63, so that the consumer needs no store of 16 bytes to arrive
  * whole, nor any order between pieces: it takes a record when all its pieces show the parity, with acquire, and stamps
  * the parity itself on the slots of a record that have no piece. It counts what it has taken: `started` (handed to a
- * transport), `done` (complete at the target), `freed` (slots that may be written again: the payload was read, the
- * answer taken). Each of the three is released by the consumer and acquired by whoever waits for it.
+ * transport), `done` (complete at the target), `read` (no transport needs the sources any more, and gets are here),
+ * `freed` (slots that may be written again: the payload was read, the answer taken). Each of the four is released by
+ * the consumer and acquired by whoever waits for it.
  *
  * Answers: both words of the answer of a record's first slot carry the tag of its position in their upper halves. A
  * result of up to 8 bytes lies in their lower halves, so that one look brings it, whatever arrives first; a longer one
@@ -25,9 +26,9 @@
  * the address of its source. What the source holds was stored by the threads of the call; its barrier and then the
  * release before the pieces, the same one that a payload has, come before the consumer's acquire of the pieces, and so
  * before whatever reads the source on its behalf, a NIC too. The consumer frees the slots of such a record when it has
- * started it. Nobody may store to the source until the operation has ended: a nonblocking put ends with a quiet, whose
- * `done` counts it; a blocking one asks for an answer, which comes when the source was read. A get names where its data
- * go in the same way, and ends alike; they are visible to the GPU before `done` or the answer.
+ * started it. Nobody may store to the source until it was read, as `read` says, and `done`, of a nonblocking put; a
+ * blocking one asks for an answer, which comes then. A get names where its data go in the same way, and ends alike;
+ * they are visible to the GPU before `read`, `done` or the answer.
  *
  * Short records: an operation on a word whose operand is small has it in place of the length, so that lanes which come
  * together fill whole lines, which is what crosses PCIe fast.
@@ -44,7 +45,8 @@
  *
  * Quiet: a record WSH_RING_QUIET asks its consumer to take what is visible in all its rings, and then nothing more
  * until everything taken is complete. Device code asks each consumer that has something to do, and waits for `done` of
- * every ring to pass its head.
+ * every ring to pass its head. A flush is the same with WSH_RING_FLUSH and `read`. Both words also rise unasked, when
+ * nothing is under way, or nothing is read.
  *
  * Units compiled with another form of records than the library's are refused by WSH_DEVICE_ABI (view.h).
  */
@@ -91,6 +93,7 @@ enum wsh_ring_kind {
     WSH_RING_PUT_ZERO_COPY,    /* len bytes from the address at `second`; answered if WSH_RING_ANSWER */
     WSH_RING_SIGNAL_ZERO_COPY, /* the same, then the signal in the third piece */
     WSH_RING_GET_ZERO_COPY,    /* len bytes to the address at `second`; answered if WSH_RING_ANSWER */
+    WSH_RING_FLUSH,
     WSH_RING_KINDS
 };
 
@@ -133,7 +136,7 @@ struct wsh_ring_piece {
 /* The consumer's side, memory of the host that the GPU reaches; zeroed. */
 struct wsh_ring {
     WSH_RING_ALIGN(128) uint64_t started;
-    uint64_t done, freed;
+    uint64_t done, freed, read;
     WSH_RING_ALIGN(128) struct wsh_ring_piece piece[WSH_RING_PIECES];
     struct wsh_ring_piece answer[WSH_RING_PIECES];
     WSH_RING_ALIGN(128) unsigned char payload[WSH_RING_PIECES * WSH_RING_CHUNK];

@@ -326,11 +326,12 @@ static WSH_DEV void wsh_dev_ring_take(const struct wsh_dev_rings &rings, uint64_
  * The same of a single ring, which its consumer has alone: the record that asks comes behind all others, so it need not
  * be asked again. It takes fewer registers.
  */
-inline WSH_DEV_CALL void wsh_dev_ring_quiet(const struct wsh_dev_rings &rings)
+template <bool SOURCES> inline WSH_DEV_CALL void wsh_dev_ring_complete(const struct wsh_dev_rings &rings)
 {
-    if (wsh_ptx_poll(&rings.heads->used) &&
-        wsh_ptx_poll(&rings.ring[0].done) < wsh_dev_ring_reserved(rings, 0))
-        wsh_dev_ring_reach("shmem_quiet", &rings.ring[0].done, wsh_dev_ring_ask_quiet(rings));
+    const uint64_t *word = wsh_dev_ring_word<SOURCES>(&rings.ring[0]);
+
+    if (wsh_ptx_poll(&rings.heads->used) && wsh_ptx_poll(word) < wsh_dev_ring_reserved(rings, 0))
+        wsh_dev_ring_reach(wsh_dev_ring_routine<SOURCES>(), word, wsh_dev_ring_ask<SOURCES>(rings));
     wsh_ptx_acquire();
 }
 

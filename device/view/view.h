@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 18
+#define WSH_DEVICE_ABI 19
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \

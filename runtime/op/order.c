@@ -88,9 +88,9 @@ static int ctx_drain(struct drain *drain, const char *routine)
     return wsh_wait(ctx->job, &why, try_drain, drain);
 }
 
-bool wsh_order_is_quiet(struct wsh_ctx *ctx, bool awaited)
+bool wsh_order_is_over(struct wsh_ctx *ctx, bool sources, bool awaited)
 {
-    struct drain all = {ctx, -1, 0, ctx->job->n_tps, false, !awaited};
+    struct drain all = {ctx, -1, 0, ctx->job->n_tps, sources, !awaited};
 
     return !try_drain(&all);
 }

@@ -24,8 +24,11 @@ int wsh_order_paths(struct wsh_ctx *ctx, int pe, unsigned tp);
 void wsh_together_begin(struct wsh_ctx *ctx);
 int wsh_together_end(struct wsh_ctx *ctx);
 
-/* Does not wait: is everything that transports were given complete? `awaited`: they should complete it soon. */
-bool wsh_order_is_quiet(struct wsh_ctx *ctx, bool awaited);
+/*
+ * Does not wait: is everything that transports were given complete, or with `sources` read? `awaited`: they should
+ * complete it soon.
+ */
+bool wsh_order_is_over(struct wsh_ctx *ctx, bool sources, bool awaited);
 
 /* Waits until what the context sent to global `pe` by transport `tp` is complete. */
 int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routine);

@@ -95,6 +95,8 @@ void group_put_signal(struct group_pe *pe, int to, size_t off, const void *src, 
                       enum wsh_amo_op op, uint64_t value);
 void group_fence(struct group_pe *pe);
 void group_quiet(struct group_pe *pe);
+/* Until sources may be written again, and gets are here. */
+void group_flush(struct group_pe *pe);
 
 /* A byte pattern by seed and position; bytes of buf that differ from it. */
 void group_fill(void *buf, size_t len, unsigned seed);

@@ -91,6 +91,14 @@ void group_quiet(struct group_pe *pe)
         ;
 }
 
+void group_flush(struct group_pe *pe)
+{
+    double start = group_now();
+
+    while (pe->ops->unread(pe->ctx) && group_spin(pe, start))
+        pe->ops->await(pe->ctx, true);
+}
+
 void group_fill(void *buf, size_t len, unsigned seed)
 {
     unsigned char *bytes = buf;

@@ -102,6 +102,40 @@ void claim_done_means_source_reusable(void)
     group_run(2, source_reusable);
 }
 
+/* Nonblocking, from memory that is registered and that is not, behind fences too. */
+static void unread_until_reusable(struct group_pe *pe)
+{
+    char *other = malloc(1 << 20);
+
+    for (size_t i = 0; i < 4 * N_SIZES && pe->me == 0 && !group_failed(pe); i++) {
+        size_t len = sizes[i / 4];
+        char *src = i % 2 ? other : pe->heap[0];
+
+        group_fill(src, len, (unsigned)i);
+        group_put(pe, 1, 8, src, len);
+        if (i % 4 > 1)
+            group_fence(pe);
+        group_put_signal(pe, 1, 16 + len, src, len, 0, WSH_AMO_SET, i);
+        group_flush(pe);
+        memset(src, 0, len);
+        group_quiet(pe);
+        group_check(pe, !group_wrong(pe->heap[1] + 8, len, (unsigned)i), "source of %zu bytes was read later",
+                    len);
+        group_check(pe, !group_wrong(pe->heap[1] + 16 + len, len, (unsigned)i),
+                    "source of %zu bytes with a signal was read later", len);
+        group_get(pe, 1, 8, other, len);
+        group_flush(pe);
+        group_check(pe, !group_wrong(other, len, (unsigned)i), "get of %zu bytes is not here", len);
+    }
+    group_barrier(pe);
+    free(other);
+}
+
+void claim_unread_until_source_reusable(void)
+{
+    group_run(2, unread_until_reusable);
+}
+
 static void zero_length(struct group_pe *pe)
 {
     const struct wsh_rmem *rmem = &pe->rmem[1][WSH_SEG_HEAP];

@@ -9,6 +9,7 @@ const struct unit_test unit_tests[] = {
     {"a put arrives, whatever its size and alignment", claim_put_arrives},
     {"a get brings what is there", claim_get_brings},
     {"done means that the source may be reused", claim_done_means_source_reusable},
+    {"unread falls to 0 only when sources may be reused", claim_unread_until_source_reusable},
     {"operations of no bytes are complete at once", claim_zero_length},
     {"transfers of many MiB are whole", claim_large},
     {"a PE reaches itself", claim_self},

@@ -7,6 +7,7 @@
 void claim_put_arrives(void);
 void claim_get_brings(void);
 void claim_done_means_source_reusable(void);
+void claim_unread_until_source_reusable(void);
 void claim_zero_length(void);
 void claim_large(void);
 void claim_self(void);

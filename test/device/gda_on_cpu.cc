@@ -222,7 +222,7 @@ static bool is_open()
         return true;
     r = wsh_dev_gda_fences_end(gda, rings());
     if (r != WSH_GDA_OPEN && r != WSH_GDA_CLOSED && wsh_dev_gda_is_to_request(gda))
-        wsh_dev_ring_ask_quiet(rings());
+        wsh_dev_ring_ask<false>(rings());
     return r == WSH_GDA_OPEN;
 }
 

@@ -16,6 +16,7 @@ struct flying {
     struct wsh_done *done;
     struct wsh_ring_request request;
     unsigned polls; /* until it is complete */
+    bool read;      /* its source may be written again */
 };
 
 /* A consumer and its thread. */
@@ -160,16 +161,32 @@ static uint64_t apply(struct null_proxy *proxy, const struct wsh_ring_request *r
                : 0;
 }
 
-/* The source of a zero-copy put must hold its bytes until now. */
+/* The source of a zero-copy put must hold its bytes until now; whoever waits for it alone need not wait longer. */
+static void read_source(struct null_thread *thread, struct flying *flying)
+{
+    const struct wsh_ring_request *request = &flying->request;
+
+    if (flying->read)
+        return;
+    if (is_zero_copy(request) && !bytes_are_right(request))
+        thread->wrong++;
+    flying->read = true;
+}
+
+static bool is_get(const struct wsh_ring_request *request)
+{
+    return request->kind == WSH_RING_GET || request->kind == WSH_RING_GET_WORD ||
+           request->kind == WSH_RING_IGET;
+}
+
 static void land(struct null_thread *thread, struct flying *flying)
 {
     struct null_proxy *proxy = thread->proxy;
     const struct wsh_ring_request *request = &flying->request;
     uint64_t old = apply(proxy, request);
 
-    if (is_zero_copy(request) && !bytes_are_right(request))
-        thread->wrong++;
-    if (request->kind == WSH_RING_GET || request->kind == WSH_RING_GET_WORD || request->kind == WSH_RING_IGET)
+    read_source(thread, flying);
+    if (is_get(request))
         for (size_t i = 0; i < request->len; i++)
             ((unsigned char *)request->payload)[i] = null_proxy_byte(request->sym, i);
     else if (request->answer && !is_zero_copy(request))
@@ -181,23 +198,27 @@ static void land(struct null_thread *thread, struct flying *flying)
         __atomic_fetch_sub(&flying->done->left, 1, __ATOMIC_RELEASE);
 }
 
-static size_t pending(void *arg, bool awaited)
+/* Sources are read half way. */
+static size_t pending(void *arg, bool sources, bool awaited)
 {
     (void)awaited;
     struct null_thread *thread = arg;
+    size_t unread = 0;
 
     for (unsigned i = 0; i < thread->n_flying;) {
         struct flying *flying = &thread->flying[i];
 
         if (flying->polls) {
-            flying->polls--;
+            if (--flying->polls <= POLLS_MAX / 2)
+                read_source(thread, flying);
+            unread += !flying->read || is_get(&flying->request);
             i++;
             continue;
         }
         land(thread, flying);
         *flying = thread->flying[--thread->n_flying];
     }
-    return thread->n_flying;
+    return sources ? unread : thread->n_flying;
 }
 
 static int fence(void *arg)
@@ -214,7 +235,7 @@ static void *serve(void *arg)
 
     while (!__atomic_load_n(&thread->proxy->stop, __ATOMIC_ACQUIRE) || thread->n_flying ||
            !wsh_rings_are_idle(thread->rings, thread->n_rings)) {
-        pending(thread, true);
+        pending(thread, false, true);
         if (wsh_consumer_step(thread->consumer) < 0) {
             thread->wrong++;
             break;

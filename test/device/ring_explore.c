@@ -2,7 +2,8 @@
 /*
  * The rings to the proxy keep every rule in every order in which stores may become visible and operations complete:
  * nothing is lost, torn or taken twice, a fence orders across rings, a quiet completes what came before it in all
- * rings, and nothing waits for ever. Producers that are broken on purpose are found.
+ * rings, after a flush its sources have been read, and nothing waits for ever. Producers that are broken on purpose are
+ * found.
  */
 #include "test/device/ring_world.h"
 
@@ -62,11 +63,18 @@ int main(void)
     failed += must_hold(1, "pS", "WQ", "");
     failed += must_hold(1, "p", "WQ", "pS");
     failed += must_hold(1, "pQ", "Q", "");
+    failed += must_hold(1, "pL", "", "");
+    failed += must_hold(1, "pS", "WL", "");
+    failed += must_hold(1, "p", "WL", "pS");
+    failed += must_hold(1, "pL", "Q", "");
+    failed += must_hold(1, "pL", "L", "");
     failed += must_hold(1, "p", "WFp", "pS");
     failed += must_hold(1, "gS", "WQ", "");
     failed += must_break(1, NO_FENCE_WAIT, "a fence that does not wait for the proxy", "pS", "WFp", "");
     failed += must_break(1, REQUESTS_ONCE, "a quiet that is asked once", "p", "WQ", "pS");
     failed += must_break(1, OWN_RING_QUIET, "a quiet of the caller's ring alone", "pS", "WQ", "");
+    failed += must_break(1, OWN_RING_QUIET, "a flush of the caller's ring alone", "pS", "WL", "");
+    failed += must_break(1, REQUESTS_ONCE, "a flush that is asked once", "p", "WL", "pS");
     failed += must_break(1, NO_PAYLOAD_RELEASE, "a payload that is not released", "p", "", "");
     failed += must_hold(2, "pPp", "", "");
     failed += must_hold(2, "pFP", "P", "");
@@ -77,6 +85,8 @@ int main(void)
     failed += must_hold(2, "PS", "WQ", "");
     failed += must_hold(2, "P", "WQ", "S");
     failed += must_hold(2, "gPS", "WQ", "");
+    failed += must_hold(2, "pPL", "", "");
+    failed += must_hold(2, "PS", "WL", "");
     failed += must_break(2, BY_BLOCK, "two consumers that share a PE", "pS", "WFp", "");
     failed += must_break(2, OWN_RING_QUIET, "two consumers, a quiet of one alone", "PS", "WQ", "");
     printf("explored %llu states, %llu steps\n", (unsigned long long)states, (unsigned long long)taken);

@@ -78,13 +78,14 @@ static void put(unsigned writer, uint32_t len, bool signal)
     put_by(rings_of(writer), writer, len, signal);
 }
 
-/* Sources of a writer's zero-copy puts, of random lengths up to 3 MB, one behind the other until a quiet. */
+/* Sources of a writer's zero-copy puts, of random lengths up to 3 MB, one behind the other until a quiet or flush. */
 struct pool {
     std::vector<unsigned char> bytes = std::vector<unsigned char>(8 << 20);
     size_t used = 0;
+    bool flushes = false; /* quiets and flushes in turn */
 };
 
-/* Zero-copy. Blocking: the source is overwritten on return; else no byte of it before the next quiet. */
+/* Zero-copy. Blocking: the source is overwritten on return; else no byte of it before the next quiet or flush. */
 static void zero_copy(unsigned writer, struct pool *pool, uint32_t len, bool signal, bool waits)
 {
     struct wsh_dev_rings rings = rings_of(writer);
@@ -93,9 +94,13 @@ static void zero_copy(unsigned writer, struct pool *pool, uint32_t len, bool sig
     unsigned char *source;
 
     if (pool->used + len > pool->bytes.size()) {
-        wsh_dev_rings_quiet(rings);
+        if (pool->flushes)
+            wsh_dev_rings_flush(rings);
+        else
+            wsh_dev_rings_quiet(rings);
         memset(pool->bytes.data(), 0, pool->bytes.size());
         pool->used = 0;
+        pool->flushes = !pool->flushes;
     }
     source = pool->bytes.data() + pool->used;
     pool->used += len;

@@ -33,12 +33,12 @@ static unsigned positions(char letter)
 
 static void write_record(struct producer *p, struct wsh_ring *ring, char letter)
 {
-    static const char letters[] = "pdwgGQ";
-    static const uint8_t kinds[] = {WSH_RING_PUT,      WSH_RING_PUT, WSH_RING_PUT_WORD,
-                                    WSH_RING_GET_WORD, WSH_RING_GET, WSH_RING_QUIET};
+    static const char letters[] = "pdwgGQL";
+    static const uint8_t kinds[] = {WSH_RING_PUT, WSH_RING_PUT,   WSH_RING_PUT_WORD, WSH_RING_GET_WORD,
+                                    WSH_RING_GET, WSH_RING_QUIET, WSH_RING_FLUSH};
     uint64_t kind = kinds[strchr(letters, letter) - letters];
     uint64_t len = letter == 'p' || letter == 'd' ? positions(letter) * WSH_RING_CHUNK
-                   : letter == 'Q'                ? 0
+                   : strchr("QL", letter)         ? 0
                                                   : 8;
 
     for (unsigned i = 0; strchr("pd", letter) && i < positions(letter); i++)
@@ -149,10 +149,21 @@ static bool step_fence(struct producer *p)
     return true;
 }
 
+/* What the producer is at: a quiet, or a flush. */
+static char letter_of(const struct producer *p)
+{
+    return world_program[p - world.producer][p->at];
+}
+
+static uint64_t ended(const struct producer *p, unsigned r)
+{
+    return letter_of(p) == 'L' ? world.ring[r].read : world.ring[r].done;
+}
+
 static bool rings_are_done(const struct producer *p, unsigned first, unsigned end)
 {
     for (unsigned r = first; r < end; r++)
-        if (world.ring[r].done < p->heads[r])
+        if (ended(p, r) < p->heads[r])
             return false;
     return true;
 }
@@ -165,7 +176,10 @@ static bool all_done(const struct producer *p, unsigned mine)
 static bool end_quiet(struct producer *p)
 {
     for (unsigned i = 0; i < world.n_records; i++)
-        world_wrong_if(p->quiet >> i & 1 && !world.record[i].complete, "a quiet is early");
+        if (letter_of(p) == 'L')
+            world_wrong_if(p->quiet >> i & 1 && !world.record[i].read, "a flush is early");
+        else
+            world_wrong_if(p->quiet >> i & 1 && !world.record[i].complete, "a quiet is early");
     memset(p->asked, 0, sizeof p->asked);
     next(p);
     return true;
@@ -182,7 +196,7 @@ static bool all_started(const struct producer *p)
 static bool is_answered(const struct producer *p)
 {
     for (unsigned r = 0; r < RINGS; r++)
-        if (world.ring[r].done < p->asked[r])
+        if (ended(p, r) < p->asked[r])
             return false;
     return true;
 }
@@ -202,7 +216,7 @@ static bool request_consumer(struct producer *p, unsigned i)
         if (p->pos + 1 > ring->freed + WSH_RING_PIECES)
             return false;
         p->id = 0;
-        write_record(p, ring, 'Q');
+        write_record(p, ring, letter_of(p));
         p->asked[mine] = p->pos + 1;
         p->consumer++;
         p->phase = 2;
@@ -273,7 +287,8 @@ bool world_step_producer(unsigned i)
     switch (letter) {
     case '\0': return false;
     case 'F': return step_fence(p);
-    case 'Q': return step_quiet(p, i);
+    case 'Q':
+    case 'L': return step_quiet(p, i);
     case 'S':
     case 'W': return step_token(p, letter);
     default: return step_record(p, ring_of(i, pe), pe ? 'p' : letter, pe);

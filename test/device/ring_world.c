@@ -51,24 +51,32 @@ static int exec_fence(void *arg)
     return 0;
 }
 
-static size_t exec_pending(void *arg, bool awaited)
+static size_t exec_pending(void *arg, bool sources, bool awaited)
 {
     (void)awaited;
     size_t n = 0;
 
-    for (unsigned i = 0; i < world.n_records; i++)
-        n += world.record[i].started && !world.record[i].complete && world.record[i].by == (uintptr_t)arg;
+    for (unsigned i = 0; i < world.n_records; i++) {
+        const struct record *record = &world.record[i];
+
+        n += record->started && !(sources ? record->read : record->complete) && record->by == (uintptr_t)arg;
+    }
     return n;
 }
 
 static const struct wsh_consumer_ops exec_ops = {exec_start, exec_fence, exec_pending};
 
+/* Where a program flushes, a record is read before it is complete. */
 static bool complete_one(unsigned id)
 {
     struct record *record = &world.record[id];
+    bool was_read = record->read;
 
     if (!record->started || record->complete)
         return false;
+    record->read = true;
+    if (world.flushes && !was_read)
+        return true;
     if (record->result)
         *record->result = world_mark(id, 3);
     record->complete = true;
@@ -108,7 +116,7 @@ static bool step_consumer(unsigned which)
     else if (which < 2 * RINGS)
         rc = ring_answer(&owner->ring[r % each]) | free_slots(&owner->ring[r % each]);
     else if (r < world.n_consumers)
-        rc = rings_complete(consumer(r));
+        rc = rings_end(consumer(r));
     world_wrong_if(rc < 0, "a record is damaged");
     for (unsigned c = 0; c < world.n_consumers; c++)
         memset(&consumer(c)->stats, 0, sizeof consumer(c)->stats);
@@ -137,7 +145,8 @@ static void check_end(void)
     for (unsigned i = 0; i < world.n_records; i++)
         world_wrong_if(!world.record[i].complete, "a record is lost");
     for (unsigned r = 0; r < RINGS; r++)
-        world_wrong_if(world.ring[r].freed != world.head[r] || world.ring[r].done != world.head[r],
+        world_wrong_if(world.ring[r].freed != world.head[r] || world.ring[r].done != world.head[r] ||
+                           world.ring[r].read != world.head[r],
                        "a place is lost");
 }
 
@@ -151,6 +160,8 @@ void world_begin(struct search *search, unsigned n_consumers, enum mutant broken
     memcpy(world_program, programs, sizeof world_program);
     memset(&world, 0, sizeof world);
     world.n_consumers = (uint8_t)n_consumers;
+    for (unsigned i = 0; i < PRODUCERS; i++)
+        world.flushes |= strchr(programs[i], 'L') != NULL;
     for (unsigned c = 0; c < n_consumers; c++)
         wsh_consumer_init(consumer(c), &world.ring[c * each], each, &exec_ops, (void *)(uintptr_t)c);
     *search = (struct search){.world = &world,

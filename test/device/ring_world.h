@@ -6,7 +6,7 @@
  * producer arrive in any order, but for a system-scope fence, which is cumulative over what it has heard of by a token.
  *
  * A program is a text, a letter an operation:
- *   p  put, one slot    d  put, two slots, one piece    w  word, two pieces    F  fence    Q  quiet
+ *   p  put, one slot    d  put, two slots, one piece    w  word, two pieces    F  fence    Q  quiet    L  flush
  *   g  get of a word, in the answer    G  get, in the payload
  *   P  the put to PE 1; all others are to PE 0
  *   S  gives the token   W  waits for it
@@ -35,17 +35,17 @@ struct record {
     uint64_t *result;       /* of a get */
     uint32_t behind;        /* records that a fence has put before it */
     uint8_t letter, pe, by; /* by: the consumer that took it */
-    bool started, complete;
+    bool started, read, complete;
 };
 
 struct producer {
     uint8_t at, phase, id; /* slot in the program, in the operation; the present record */
-    uint8_t consumer;      /* that a quiet asks next */
+    uint8_t consumer;      /* that a quiet or flush asks next */
     uint32_t heard, after; /* stores on their way that it made or heard of; those that its next ones follow */
     uint32_t before, fenced; /* records that came before; those behind a fence of it */
-    uint32_t quiet;          /* records that the present quiet must complete */
+    uint32_t quiet;          /* records that the present quiet, or flush, must complete */
     uint64_t pos, heads[RINGS];
-    uint64_t asked[RINGS]; /* what `done` will reach */
+    uint64_t asked[RINGS]; /* what `done`, or `read`, will reach */
 };
 
 struct world {
@@ -56,7 +56,7 @@ struct world {
     uint64_t head[RINGS], epoch;
     uint32_t started[CONSUMERS], behind; /* records; those that their consumer has fenced */
     uint32_t token_heard, token_before, token_fenced;
-    bool token;
+    bool token, flushes;
     uint8_t n_records, n_consumers;
     /* [n_consumers], over consecutive rings */
     _Alignas(16) unsigned char consumer[CONSUMERS][sizeof(struct wsh_consumer) +

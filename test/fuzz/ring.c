@@ -83,9 +83,9 @@ static int fence(void *arg)
     return fuzz_below(&((struct script *)arg)->in, 8) ? 0 : -EAGAIN;
 }
 
-static size_t pending(void *arg, bool awaited)
+static size_t pending(void *arg, bool sources, bool awaited)
 {
-    (void)awaited;
+    (void)sources, (void)awaited;
     return ((struct script *)arg)->n_flying;
 }
 
@@ -161,7 +161,8 @@ static bool step(struct script *s)
         const struct wsh_consumer_ring *ring = &s->consumer->ring[r];
 
         FUZZ_CHECK(ring->started - ring->freed <= WSH_RING_PIECES && ring->n_due <= WSH_RING_PIECES);
-        FUZZ_CHECK(ring->done <= ring->started && ring->freed <= ring->started);
+        FUZZ_CHECK(ring->done <= ring->started && ring->read <= ring->started &&
+                   ring->freed <= ring->started);
         s->head[r] = s->head[r] < ring->started ? ring->started : s->head[r];
     }
     return rc >= 0;
@@ -181,7 +182,9 @@ static bool event_run(struct script *s)
             one_end(s);
         return true;
     case 7: answer_take(s); return true;
-    case 8: wsh_consumer_hold(s->consumer); return true;
+    case 8:
+        wsh_consumer_hold(s->consumer, fuzz_below(&s->in, 2) ? WSH_HOLD_FLUSH : WSH_HOLD_QUIET);
+        return true;
     case 9:
         wsh_consumer_snapshot(s->consumer);
         wsh_rings_are_idle(s->rings, RINGS);

@@ -270,6 +270,28 @@ static void old_and_impossible_acks(void)
     CU_ASSERT(link.msgs == 0 && wsh_srd_flow_pending(&flow) == 0);
 }
 
+/* Messages carry copies; the reply to a fetch writes where it belongs. */
+static void what_is_unread(void)
+{
+    struct wsh_srd_op msg = {.kind = WSH_SRD_MSG, .keep = true};
+    struct wsh_srd_op fetch = {.kind = WSH_SRD_FETCH, .keep = true};
+    struct wsh_srd_op signal = {.kind = WSH_SRD_SIGNAL, .segments = 2, .keep = true};
+
+    start(true);
+    submit(&msg);
+    CU_ASSERT(wsh_srd_ctx_pending(&ctx) == 1 && wsh_srd_ctx_unread(&ctx) == 0);
+    submit(&fetch);
+    CU_ASSERT(wsh_srd_ctx_pending(&ctx) == 3 && wsh_srd_ctx_unread(&ctx) == 1);
+    submit(&signal);
+    CU_ASSERT(wsh_srd_ctx_pending(&ctx) == 6 && wsh_srd_ctx_unread(&ctx) == 3);
+    wsh_srd_op_ended(&ctx, &flow, &signal);
+    wsh_srd_op_ended(&ctx, &flow, &signal);
+    CU_ASSERT(wsh_srd_flow_replied(&ctx, &flow) == 0);
+    CU_ASSERT(wsh_srd_ctx_pending(&ctx) == 3 && wsh_srd_ctx_unread(&ctx) == 0);
+    CU_ASSERT_EQUAL(wsh_srd_flow_acked(&ctx, &flow, 3, 2), 1);
+    CU_ASSERT(wsh_srd_ctx_pending(&ctx) == 0 && wsh_srd_ctx_unread(&ctx) == 0);
+}
+
 static void after_a_failure(void)
 {
     struct wsh_srd_op signal = {.kind = WSH_SRD_SIGNAL, .segments = 1, .late = true, .keep = true};
@@ -282,8 +304,9 @@ static void after_a_failure(void)
     wsh_srd_fence(&ctx);
     submit(&put);
     submit(&msg);
-    CU_ASSERT(wsh_srd_flow_pending(&flow) > 0);
+    CU_ASSERT(wsh_srd_flow_pending(&flow) > 0 && wsh_srd_ctx_unread(&ctx) > 0);
     wsh_srd_flow_fail(&ctx, &flow, drop, NULL);
+    CU_ASSERT(wsh_srd_ctx_pending(&ctx) == 0 && wsh_srd_ctx_unread(&ctx) == 0);
     CU_ASSERT(dropped == 2 && wsh_srd_flow_pending(&flow) == 0 && wsh_srd_ctx_pending(&ctx) == 0);
     CU_ASSERT_EQUAL(submit(&put), -ECONNRESET);
     CU_ASSERT(!wsh_srd_put_fast(&ctx, &flow));
@@ -405,6 +428,7 @@ const struct unit_test unit_tests[] = {
     {"a group takes no more writes than its count can say", full_group_is_not_joined},
     {"puts are counted only while that is of use", counts_that_are_of_no_use_end},
     {"older acks do nothing, impossible ones are refused", old_and_impossible_acks},
+    {"a message's bytes are read when it is begun", what_is_unread},
     {"a failed peer leaves nothing pending", after_a_failure},
     {"counter puts hold credits until the peer has counted them", counter_puts_hold_credits},
     {"a counter put in pieces holds as many credits", counter_put_in_pieces},

@@ -267,9 +267,12 @@ static size_t parts_pending(const struct wsh_efa_ctx *ctx, const struct wsh_efa_
            wsh_efa_count_read(&flow->direct[WSH_EFA_REQ_READ]) + wsh_srd_flow_pending(&flow->srd);
 }
 
+/* Messages have copied what they carry. */
 static size_t efa_unread(struct wsh_tctx *tctx)
 {
-    return parts_pending((const struct wsh_efa_ctx *)tctx, NULL);
+    const struct wsh_efa_ctx *ctx = (const struct wsh_efa_ctx *)tctx;
+
+    return (size_t)wsh_efa_count_read(&ctx->direct) + wsh_srd_ctx_unread(&ctx->srd);
 }
 
 /* Counts after parts: a write that ends meanwhile is among them. */

@@ -156,9 +156,9 @@ static int ctx_fence(void *arg)
     return rc ? rc : wsh_fence(ctx);
 }
 
-static size_t ctx_pending(void *arg, bool awaited)
+static size_t ctx_pending(void *arg, bool sources, bool awaited)
 {
-    return !wsh_order_is_quiet(arg, awaited);
+    return !wsh_order_is_over(arg, sources, awaited);
 }
 
 static int ctx_batch(void *arg, bool begin)

@@ -21,6 +21,12 @@ static inline bool wsh_record_piece(const struct wsh_ring *ring, uint64_t at, st
     return !((piece->a | piece->b) & WSH_RING_PARITY);
 }
 
+/* It asks the consumer itself. */
+static inline bool wsh_record_is_request(enum wsh_ring_kind kind)
+{
+    return kind == WSH_RING_QUIET || kind == WSH_RING_FLUSH;
+}
+
 /* Its data are not in the ring. */
 static inline bool wsh_record_is_zero_copy(enum wsh_ring_kind kind)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Takes records from the rings, in the order of each ring; frees their slots in that order; answers in any order; and
- * decides when a quiet is complete.
+ * decides when a quiet or a flush is complete.
  *
  * A record whose transport has no room is set aside, so that a PE that accepts nothing delays nobody else: it is
  * retried at each poll, before later records to the same PE. It counts as taken, but its slots are freed only once it
  * has started, unless it is a nonblocking zero-copy one, which needs them no more. A fence waits until no record is set
- * aside, and so does a quiet. When too many are set aside, in all or of one PE, the ring waits.
+ * aside, and so do a quiet and a flush. When too many are set aside, in all or of one PE, the ring waits.
  */
 #include "runtime/gpu/proxy/ring.h"
 
@@ -47,18 +47,24 @@ static int keep_order(struct wsh_consumer *consumer, const struct wsh_ring_reque
     return 0;
 }
 
-/* Takes every ring up to what is visible now, and no further. That is at most one lap. */
-void wsh_consumer_hold(struct wsh_consumer *consumer)
+/*
+ * Takes every ring up to what is visible now, and no further. That is at most one lap. A flush that comes during
+ * another, or a quiet, is among what that one takes.
+ */
+void wsh_consumer_hold(struct wsh_consumer *consumer, enum wsh_consumer_hold hold)
 {
-    consumer->holds = true;
-    consumer->stats.quiets++;
+    consumer->stats.quiets += hold == WSH_HOLD_QUIET;
+    consumer->stats.flushes += hold == WSH_HOLD_FLUSH;
+    if (hold == WSH_HOLD_FLUSH && consumer->holds)
+        return;
+    consumer->holds = hold;
     for (unsigned r = 0; r < consumer->n_rings; r++) {
         consumer->ring[r].stopped = false;
         consumer->ring[r].stop = consumer->ring[r].started + WSH_RING_PIECES;
     }
 }
 
-/* Of a nonblocking zero-copy transfer only a quiet asks when it has ended. */
+/* Of a nonblocking zero-copy transfer only a quiet or a flush asks when it has ended. */
 static bool is_awaited(const struct wsh_ring_request *request)
 {
     return request->answer || !wsh_record_is_zero_copy(request->kind);
@@ -75,8 +81,8 @@ static int record_start(struct wsh_consumer *consumer, struct wsh_consumer_ring 
         slot->done.left = 0;
     if (request->kind == WSH_RING_PAD)
         return 0;
-    if (request->kind == WSH_RING_QUIET) {
-        wsh_consumer_hold(consumer);
+    if (wsh_record_is_request(request->kind)) {
+        wsh_consumer_hold(consumer, request->kind == WSH_RING_QUIET ? WSH_HOLD_QUIET : WSH_HOLD_FLUSH);
         return 0;
     }
     if (request->kind == WSH_RING_PUT_WORD)
@@ -128,7 +134,7 @@ static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_r
 
 static bool moves_data(const struct wsh_ring_request *request)
 {
-    return request->kind != WSH_RING_PAD && request->kind != WSH_RING_QUIET;
+    return request->kind != WSH_RING_PAD && !wsh_record_is_request(request->kind);
 }
 
 /* Relaxed: a figure for reports, by any thread. */
@@ -141,7 +147,7 @@ static void note_taken(struct wsh_consumer_stats *stats, const struct wsh_ring_r
 {
     bool moves = moves_data(request);
 
-    if (request->answer || request->kind == WSH_RING_QUIET)
+    if (request->answer || wsh_record_is_request(request->kind))
         count(&stats->waits, 1);
     if (moves)
         count(&stats->bytes, request->len);
@@ -331,18 +337,37 @@ static int free_slots(struct wsh_consumer_ring *ring)
     return 1;
 }
 
-/* Nothing is in flight: all that was started is complete. Release: partner is the acquire of quiet. */
-static int rings_complete(struct wsh_consumer *consumer)
+/* Whether what a quiet, or a flush, waits for has been taken; a ring that is behind asks too. */
+static bool rings_are_owed(const struct wsh_consumer *consumer, bool sources)
 {
     bool owed = consumer->holds, all_stopped = true;
 
     for (unsigned r = 0; r < consumer->n_rings; r++) {
-        owed |= consumer->ring[r].done != consumer->ring[r].started;
-        all_stopped &= consumer->ring[r].stopped;
+        const struct wsh_consumer_ring *ring = &consumer->ring[r];
+
+        owed |= (sources ? ring->read : ring->done) != ring->started;
+        all_stopped &= ring->stopped;
     }
-    if (!owed || consumer->n_aside || (consumer->holds && !all_stopped) ||
-        consumer->ops->pending(consumer->arg, consumer->holds))
-        return 0;
+    return owed && !consumer->n_aside && (!consumer->holds || all_stopped);
+}
+
+/* Release: partner is the acquire of a flush. */
+static void publish_read(struct wsh_consumer *consumer)
+{
+    for (unsigned r = 0; r < consumer->n_rings; r++) {
+        struct wsh_consumer_ring *ring = &consumer->ring[r];
+
+        WSH_INVARIANT(ring->read <= ring->started);
+        ring->read = ring->started;
+        __atomic_store_n(&ring->ring->read, ring->read, __ATOMIC_RELEASE);
+    }
+    if (consumer->holds == WSH_HOLD_FLUSH)
+        consumer->holds = WSH_HOLD_NONE;
+}
+
+/* All that was started is complete. Release: partner is the acquire of quiet. */
+static void publish_done(struct wsh_consumer *consumer)
+{
     for (unsigned r = 0; r < consumer->n_rings; r++) {
         struct wsh_consumer_ring *ring = &consumer->ring[r];
 
@@ -350,7 +375,24 @@ static int rings_complete(struct wsh_consumer *consumer)
         ring->done = ring->started;
         __atomic_store_n(&ring->ring->done, ring->done, __ATOMIC_RELEASE);
     }
-    consumer->holds = false;
+    consumer->holds = WSH_HOLD_NONE;
+}
+
+/* What is complete has been read. > 0: something was published. */
+static int rings_end(struct wsh_consumer *consumer)
+{
+    const struct wsh_consumer_ops *ops = consumer->ops;
+    int moved = 0;
+
+    if (rings_are_owed(consumer, true)) {
+        if (ops->pending(consumer->arg, true, consumer->holds))
+            return 0;
+        publish_read(consumer);
+        moved = 1;
+    }
+    if (!rings_are_owed(consumer, false) || ops->pending(consumer->arg, false, consumer->holds))
+        return moved;
+    publish_done(consumer);
     return 1;
 }
 
@@ -399,7 +441,7 @@ int wsh_consumer_step(struct wsh_consumer *consumer)
 
     if (moved < 0)
         return moved;
-    moved |= rings_complete(consumer);
+    moved |= rings_end(consumer);
     for (unsigned r = 0; r < consumer->n_rings; r++) {
         moved |= ring_answer(&consumer->ring[r]);
         moved |= free_slots(&consumer->ring[r]);

@@ -27,13 +27,14 @@ struct wsh_ring_request {
  * IGET, PUT_ZERO_COPY, SIGNAL_ZERO_COPY, GET_ZERO_COPY (`done` is NULL where these are nonblocking); 0, -EAGAIN (it
  * will be tried again; a strided one goes on behind *taken) or a final, logged error; `done` reaches 0 when the payload
  * may be used again (puts) or holds the result. fence: orders what was started before what will be; -EAGAIN as above.
- * pending: started and not complete; `awaited`: a quiet waits for it. batch (may be NULL): what is started between true
+ * pending: started and not complete, or with `sources` what still reads its source or is a get; `awaited`: somebody
+ * waits for it. batch (may be NULL): what is started between true
  * and false may be given to a NIC together; 0 or final.
  */
 struct wsh_consumer_ops {
     int (*start)(void *arg, const struct wsh_ring_request *request, struct wsh_done *done);
     int (*fence)(void *arg);
-    size_t (*pending)(void *arg, bool awaited);
+    size_t (*pending)(void *arg, bool sources, bool awaited);
     int (*batch)(void *arg, bool begin);
 };
 
@@ -66,9 +67,9 @@ struct wsh_ring_slot {
 
 struct wsh_consumer_ring {
     struct wsh_ring *ring;
-    uint64_t started, done, freed; /* as published, or about to be */
-    uint64_t stop;                 /* of a quiet: not to be passed */
-    size_t taken;                  /* elements of the record at `started` */
+    uint64_t started, done, read, freed; /* as published, or about to be */
+    uint64_t stop;                       /* of a quiet or flush: not to be passed */
+    size_t taken;                        /* elements of the record at `started` */
     bool stopped;
     uint32_t n_due;
     uint16_t due[WSH_RING_PIECES]; /* slots whose answer is owed */
@@ -79,18 +80,21 @@ struct wsh_consumer_ring {
 
 struct wsh_consumer_stats {
     uint64_t records;
-    uint64_t bytes, copied;           /* copied: those that went through the ring */
-    uint64_t fences, quiets, refused; /* refused: not started, tried again or failed */
-    uint64_t waits;                   /* of device code: its quiets, and what is answered */
-    uint64_t depth;                   /* the most positions taken and not freed */
+    uint64_t bytes, copied;                    /* copied: those that went through the ring */
+    uint64_t fences, quiets, flushes, refused; /* refused: not started, tried again or failed */
+    uint64_t waits; /* of device code: its quiets and flushes, and what is answered */
+    uint64_t depth; /* the most positions taken and not freed */
 };
+
+/* What nothing more is taken for. */
+enum wsh_consumer_hold { WSH_HOLD_NONE, WSH_HOLD_FLUSH, WSH_HOLD_QUIET };
 
 struct wsh_consumer {
     const struct wsh_consumer_ops *ops;
     void *arg;
     unsigned n_rings;
     uint32_t epoch;
-    bool holds; /* a quiet was asked for */
+    enum wsh_consumer_hold holds;
     uint16_t n_aside;
     int waits_for;                     /* PE of the first one. Relaxed: for reports */
     struct wsh_aside aside[WSH_ASIDE]; /* the oldest first */
@@ -114,8 +118,11 @@ void wsh_consumer_init(struct wsh_consumer *consumer, struct wsh_ring *rings, un
 /* One round over all rings. > 0: did something; 0: nothing to do; < 0: final, logged error. */
 int wsh_consumer_step(struct wsh_consumer *consumer);
 
-/* Takes what is visible in all rings, then nothing more until all of it is complete: `holds` until then. */
-void wsh_consumer_hold(struct wsh_consumer *consumer);
+/*
+ * Takes what is visible in all rings, then nothing more until all of it is complete, or for a flush its sources have
+ * been read: `holds` until then.
+ */
+void wsh_consumer_hold(struct wsh_consumer *consumer, enum wsh_consumer_hold hold);
 
 /* What is there at this moment, for reports; by the consumer's thread. */
 struct wsh_consumer_snapshot {

@@ -8,7 +8,7 @@
 #define WSH_PROXY_SPANS_H
 
 #include "base/span.h"
-#include "runtime/gpu/proxy/ring.h"
+#include "runtime/gpu/proxy/record.h"
 
 #include <time.h>
 
@@ -36,6 +36,7 @@ static inline const char *wsh_ring_kind_name(enum wsh_ring_kind kind)
         [WSH_RING_IPUT] = "iput",
         [WSH_RING_IGET] = "iget",
         [WSH_RING_QUIET] = "quiet",
+        [WSH_RING_FLUSH] = "flush",
         [WSH_RING_PUT_ZERO_COPY] = "zero-copy put",
         [WSH_RING_SIGNAL_ZERO_COPY] = "zero-copy put_signal",
         [WSH_RING_GET_ZERO_COPY] = "zero-copy get",
@@ -65,9 +66,9 @@ static inline void wsh_ring_spans_posted(const struct wsh_consumer_ring *ring,
         return;
     now = wsh_ring_spans_now(ring);
     wsh_trace_span(spans->line, wsh_ring_kind_name(request->kind), taken, now,
-                   request->kind == WSH_RING_QUIET ? -1 : request->pe, request->len, false);
+                   wsh_record_is_request(request->kind) ? -1 : request->pe, request->len, false);
     spans->slot[at % WSH_RING_PIECES] = (struct wsh_ring_span){
-        ends && request->kind != WSH_RING_QUIET ? now : 0, request->len, request->pe, request->kind};
+        ends && !wsh_record_is_request(request->kind) ? now : 0, request->len, request->pe, request->kind};
 }
 
 static inline void wsh_ring_spans_over(const struct wsh_consumer_ring *ring, uint64_t at)

@@ -17,6 +17,8 @@
 /* SIGUSR1 asks for it. */
 static void thread_report(struct wsh_proxy_thread *thread)
 {
+    static const char *const holds[] = {
+        [WSH_HOLD_NONE] = "", [WSH_HOLD_FLUSH] = "; a flush waits", [WSH_HOLD_QUIET] = "; a quiet waits"};
     const struct wsh_consumer_stats *stats = &thread->consumer->stats;
     struct wsh_consumer_snapshot snapshot = wsh_consumer_snapshot(thread->consumer);
     double now = wsh_wait_now(), passed = now - thread->reported_at;
@@ -31,7 +33,7 @@ static void thread_report(struct wsh_proxy_thread *thread)
         thread->number, thread->proxy->n_threads, (unsigned long long)stats->records,
         (double)(stats->records - thread->reported) / (passed > 0 ? passed : 1), snapshot.in_use,
         thread->proxy->each, snapshot.owed, snapshot.deferred, snapshot.aside, snapshot.waits_for,
-        thread->consumer->holds ? "; a quiet waits" : "", (unsigned long long)stats->waits,
+        holds[thread->consumer->holds], (unsigned long long)stats->waits,
         (unsigned long long)thread->ctx.drains);
     thread->reported = stats->records;
     thread->reported_at = now;
@@ -41,18 +43,18 @@ static void thread_hold(struct wsh_proxy_thread *thread)
 {
     struct wsh_proxy_queue *queue;
 
-    wsh_consumer_hold(thread->consumer);
+    wsh_consumer_hold(thread->consumer, WSH_HOLD_QUIET);
     for (unsigned i = 0; (queue = wsh_proxy_queue_of(thread, i)); i++)
-        wsh_consumer_hold(queue->consumer);
+        wsh_consumer_hold(queue->consumer, WSH_HOLD_QUIET);
 }
 
 static bool thread_holds(const struct wsh_proxy_thread *thread)
 {
     const struct wsh_proxy_queue *queue;
-    bool holds = thread->consumer->holds;
+    bool holds = thread->consumer->holds == WSH_HOLD_QUIET;
 
     for (unsigned i = 0; !holds && (queue = wsh_proxy_queue_of(thread, i)); i++)
-        holds = queue->consumer->holds;
+        holds = queue->consumer->holds == WSH_HOLD_QUIET;
     return holds;
 }
 
@@ -160,14 +162,16 @@ void wsh_proxy_thread_stop(struct wsh_proxy_thread *thread)
     stats = &thread->consumer->stats;
     wsh_info(
         WSH_SUB_PROXY,
-        "the proxy (thread %u) took %llu records with %llu bytes, %llu fences and %llu quiets; at most "
+        "the proxy (thread %u) took %llu records with %llu bytes, %llu fences, %llu quiets and %llu flushes; "
+        "at most "
         "%llu slots of "
         "%u were in use; %llu times a transport had no room; kernels waited %llu times for a completion at "
         "another PE, the thread %llu times",
         thread->number, (unsigned long long)stats->records, (unsigned long long)stats->bytes,
         (unsigned long long)stats->fences, (unsigned long long)stats->quiets,
-        (unsigned long long)stats->depth, WSH_RING_PIECES, (unsigned long long)stats->refused,
-        (unsigned long long)stats->waits, (unsigned long long)thread->ctx.drains);
+        (unsigned long long)stats->flushes, (unsigned long long)stats->depth, WSH_RING_PIECES,
+        (unsigned long long)stats->refused, (unsigned long long)stats->waits,
+        (unsigned long long)thread->ctx.drains);
 }
 
 void wsh_proxy_thread_close(struct wsh_proxy_thread *thread)

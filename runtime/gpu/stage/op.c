@@ -38,6 +38,7 @@ static void request_defer(struct wsh_stage_peer *peer, const struct wsh_stage_re
     peer->is_deferred = true;
     wsh_stage_owe(request->done);
     request->ctx->n++;
+    request->ctx->unread++;
     request->ctx->to[peer->pe].pending++;
 }
 
@@ -51,6 +52,7 @@ static int request_retry(struct wsh_stage *stage, struct wsh_stage_peer *peer)
     if (rc)
         return rc == -EAGAIN ? request->at != before : rc;
     peer->is_deferred = false;
+    request->ctx->unread--;
     wsh_stage_done(request->done);
     wsh_stage_settle(request->ctx, peer->pe);
     return 1;
@@ -224,6 +226,17 @@ size_t wsh_stage_pending(struct wsh_tctx *tctx, int pe)
 
     pthread_mutex_lock(&ctx->stage->lock);
     n = pe < 0 ? ctx->n : ctx->to[pe].pending;
+    pthread_mutex_unlock(&ctx->stage->lock);
+    return n;
+}
+
+size_t wsh_stage_unread(struct wsh_tctx *tctx)
+{
+    struct wsh_stage_ctx *ctx = (struct wsh_stage_ctx *)tctx;
+    size_t n;
+
+    pthread_mutex_lock(&ctx->stage->lock);
+    n = ctx->unread;
     pthread_mutex_unlock(&ctx->stage->lock);
     return n;
 }

@@ -121,8 +121,10 @@ int wsh_stage_out_add(struct wsh_stage *stage, struct wsh_stage_peer *peer,
     }
     if (rc)
         return rc;
+    sent->unread = sent->into || (has_payload(request->kind) && request->on_gpu);
     wsh_stage_owe(sent->done);
     request->ctx->n++;
+    request->ctx->unread += sent->unread;
     request->ctx->to[peer->pe].pending++;
     peer->head += n;
     return 0;
@@ -169,6 +171,14 @@ static int send_message(struct wsh_stage *stage, struct wsh_stage_peer *peer, ui
         sizeof(struct wsh_stage_head) + sent->len, &arrived, &sent->carried);
 }
 
+/* Its source may be written again; or what it brings is here. */
+static void note_read(struct wsh_stage_sent *sent)
+{
+    if (sent->unread)
+        sent->ctx->unread--;
+    sent->unread = false;
+}
+
 /* Sends each message when it is complete, in order: the reader takes them in this order anyway. */
 int wsh_stage_out_send(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
@@ -184,6 +194,7 @@ int wsh_stage_out_send(struct wsh_stage *stage, struct wsh_stage_peer *peer)
         if (rc)
             return rc == -EAGAIN ? moved : rc;
         if (!sent->into) {
+            note_read(sent);
             wsh_stage_done(sent->done);
             sent->done = NULL;
         }
@@ -265,6 +276,7 @@ static int slots_retire(struct wsh_stage *stage, struct wsh_stage_peer *peer)
         if ((credit < peer->tail + sent->slots && !peer->gone) || !wsh_done_is(&sent->carried) ||
             !wsh_done_is(&sent->copied))
             break;
+        note_read(sent);
         wsh_stage_done(sent->done);
         if (sent->ctx)
             wsh_stage_settle(sent->ctx, peer->pe);

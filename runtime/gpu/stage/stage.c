@@ -246,6 +246,7 @@ static const struct wsh_tp_ops stage_ops = {
     .put_signal = wsh_stage_put_signal,
     .fence = wsh_stage_fence,
     .pending = wsh_stage_pending,
+    .unread = wsh_stage_unread,
     .progress = stage_progress,
     .forget = stage_forget,
     .describe = wsh_stage_describe,

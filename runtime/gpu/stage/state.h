@@ -38,6 +38,7 @@ struct wsh_stage_sent {
     struct wsh_stage_ctx *ctx;
     char *into; /* where the answer goes, or NULL */
     bool on_gpu;
+    bool unread; /* it is among ctx->unread */
     uint16_t slots;
     uint32_t len; /* of what follows the head, in the message */
 };
@@ -118,6 +119,7 @@ struct wsh_stage_ctx {
     struct wsh_tctx tctx;
     struct wsh_stage *stage;
     size_t n;        /* in flight: messages, and the deferred operation */
+    size_t unread;   /* of these those whose source may not be written yet, or that bring something */
     uint32_t fences; /* so far */
     struct {
         uint32_t pending; /* in flight to this PE */
@@ -136,6 +138,7 @@ int wsh_stage_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, siz
                          size_t len, const struct wsh_sig *sig, struct wsh_done *done);
 int wsh_stage_fence(struct wsh_tctx *tctx);
 size_t wsh_stage_pending(struct wsh_tctx *tctx, int pe);
+size_t wsh_stage_unread(struct wsh_tctx *tctx);
 void wsh_stage_describe(struct wsh_tctx *tctx, char *text, size_t size);
 
 /* All that follows: with the lock held. > 0: did something; 0: nothing to do; < 0: final. */

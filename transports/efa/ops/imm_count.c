@@ -97,7 +97,7 @@ void wsh_efa_ctx_await(struct wsh_tctx *tctx, bool unread)
 {
     struct wsh_efa_ctx *ctx = (struct wsh_efa_ctx *)tctx;
 
-    if (!wsh_efa_count_read(&ctx->n_lazy) && (unread || !wsh_efa_count_read(&ctx->n_uncounted)))
+    if (unread || (!wsh_efa_count_read(&ctx->n_lazy) && !wsh_efa_count_read(&ctx->n_uncounted)))
         return;
     __atomic_store_n(&ctx->awaited, true, __ATOMIC_RELAXED);
     __atomic_store_n(&ctx->set->imm_counts.awaited, true, __ATOMIC_RELAXED);

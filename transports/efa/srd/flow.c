@@ -27,6 +27,13 @@ static void end_parts(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32
     __atomic_fetch_add(&ctx->ended, n, __ATOMIC_RELEASE);
 }
 
+/* The same of messages: `applied` rises first, as wsh_srd_ctx_unread reads them. */
+static void end_messages(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t n)
+{
+    __atomic_fetch_add(&ctx->applied, n, __ATOMIC_RELAXED);
+    end_parts(ctx, flow, n);
+}
+
 /* The target has retired the group. */
 static void slot_free(struct wsh_srd_flow *flow, uint8_t slot)
 {
@@ -78,7 +85,7 @@ int wsh_srd_flow_replied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
 static void messages_applied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t n)
 {
     WSH_INVARIANT(flow->link->msgs >= n);
-    end_parts(ctx, flow, n);
+    end_messages(ctx, flow, n);
     flow->link->msgs -= n;
     while (n--) {
         const struct wsh_srd_names *names = &flow->named[flow->acked++ & (flow->window - 1)];
@@ -136,6 +143,7 @@ void wsh_srd_flow_fail(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow,
         return;
     flow->failed = true;
     __atomic_store_n(&flow->write_epoch, UINT64_MAX, __ATOMIC_RELEASE);
+    end_messages(ctx, flow, flow->messages - flow->acked);
     end_parts(ctx, flow, wsh_srd_flow_pending(flow));
     queue_drop(&flow->writes, drop, arg);
     queue_drop(&flow->msgs, drop, arg);

@@ -23,12 +23,13 @@
 #include <stddef.h>
 
 /*
- * A context. `ended` is the only word that several threads add to; release there, partner: the acquire in
+ * A context. Several threads add to `ended` and `applied` alone; release there, partner: the acquire in
  * wsh_srd_ctx_pending.
  */
 struct wsh_srd_ctx {
     uint64_t epoch; /* fences so far */
     uint32_t begun, ended;
+    uint32_t messages, applied; /* of these parts those that are messages, whose bytes have been copied */
 };
 
 /*
@@ -131,6 +132,7 @@ struct wsh_srd_flow {
     bool imm, failed;
     uint32_t puts_ended;       /* release, partner: the acquire in wsh_srd_flow_pending */
     uint32_t ended;            /* release, with the same partner */
+    uint32_t messages;         /* as begun */
     uint32_t sent, acked;      /* messages; of these known as applied */
     uint32_t fetches;          /* replies to come */
     uint32_t imms, imms_acked; /* counted writes; of these known as counted */
@@ -248,6 +250,17 @@ static inline uint32_t wsh_srd_flow_pending(const struct wsh_srd_flow *flow)
 static inline uint32_t wsh_srd_ctx_pending(const struct wsh_srd_ctx *ctx)
 {
     return ctx->begun - __atomic_load_n(&ctx->ended, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Of the context those that are no messages: their sources may still be read, or they are gets. Who sees an end sees
+ * that of the message before it, so this error is on the safe side too.
+ */
+static inline uint32_t wsh_srd_ctx_unread(const struct wsh_srd_ctx *ctx)
+{
+    uint32_t pending = wsh_srd_ctx_pending(ctx);
+
+    return pending - (ctx->messages - __atomic_load_n(&ctx->applied, __ATOMIC_RELAXED));
 }
 
 /* So many counter writes of all flows to the peer are counted there. Results as above; 1: credits came back. */

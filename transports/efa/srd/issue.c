@@ -289,6 +289,8 @@ int wsh_srd_submit(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, struct ws
     if (rc && rc != -EAGAIN)
         return rc;
     flow->begun += parts_of(op);
+    flow->messages += has_message(op);
+    ctx->messages += has_message(op);
     ctx->begun += parts_of(op);
     if (rc)
         defer_op(flow, op);
