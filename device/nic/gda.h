@@ -12,7 +12,9 @@
  *
  * Posting. A warp *reserves* consecutive numbers by one addition to `reserved`: a *run* of at most max_batch, or
  * several. It waits until the run's requests have entries (number - completed < entries), and no more than max_batch
- * are without a doorbell with them (end - rung); then its lanes store them. In its *turn*, when `rung` has come to the
+ * are without a doorbell with them (end - rung); then its lanes store them. A doorbell may be on its way to the NIC
+ * when requests stored behind it are there already: so who stores beyond max_batch of `settled`, what doorbells that
+ * are there for certain announce, releases at system scope before. In its *turn*, when `rung` has come to the
  * run's first number, one lane stores `posted`, releases at system scope (the sources, the requests and `posted` come
  * before the doorbell), stores the doorbell, and releases `rung` at the GPU's scope, so that doorbells are never seen
  * out of order. Before its turn it releases the run's end at the GPU's scope in `stored`, by the first number modulo
@@ -96,7 +98,7 @@ struct wsh_gda_queue {
     /* Kernels' own; zeros at first. */
     WSH_RING_ALIGN(128) uint64_t reserved, rung;
     uint64_t completed, mark; /* as last seen */
-    uint64_t fenced;
+    uint64_t fenced, settled; /* settled: up to the doorbell before the last one */
     uint64_t stored[WSH_GDA_RUNS];
 };
 

@@ -103,13 +103,13 @@ static WSH_DEV void wsh_dev_gda_store(const struct wsh_dev_gda_entry &entry, con
 
 /* How far a queue has come, as was last known. */
 struct wsh_dev_gda_seen {
-    uint64_t rung, completed;
+    uint64_t rung, completed, settled;
 };
 
-/* Asked for before the reservation, both come together. */
+/* Asked for before the reservation, all come together. */
 static WSH_DEV struct wsh_dev_gda_seen wsh_dev_gda_see(const struct wsh_gda_queue *queue)
 {
-    return wsh_dev_gda_seen{wsh_ptx_poll(&queue->rung), wsh_ptx_poll(&queue->completed)};
+    return wsh_dev_gda_seen{wsh_ptx_poll(&queue->rung), wsh_ptx_poll(&queue->completed), wsh_ptx_poll(&queue->settled)};
 }
 
 /* Requests that may be unannounced at a time; `stored` has room for so many. */
@@ -124,6 +124,19 @@ static WSH_DEV bool wsh_dev_gda_may_store(const struct wsh_dev_gda_seen &seen, u
 {
     return (int64_t)(end - seen.rung) <= (int64_t)wsh_dev_gda_max_batch(queue) &&
            (int64_t)(end - seen.completed) <= (int64_t)queue->entries;
+}
+
+/*
+ * One lane, before requests below `end` are stored: doorbells that have been rung reach the NIC before them, where they
+ * would be too many for it without. A release is cumulative over what the lane has seen of `rung`.
+ */
+static WSH_DEV void wsh_dev_gda_settle(const struct wsh_dev_gda_seen &seen, uint64_t end,
+                                       const struct wsh_gda_queue *queue)
+{
+    uint64_t settled = seen.settled > seen.completed ? seen.settled : seen.completed;
+
+    if (end > settled + wsh_dev_gda_max_batch(queue))
+        wsh_ptx_release();
 }
 
 /*
@@ -194,19 +207,21 @@ inline WSH_DEV_CALL void wsh_dev_gda_wait(struct wsh_dev_gda_slots *slots)
     wsh_ptx_again(slots);
     wsh_dev_gda_wait_for_room(slots);
     wsh_ptx_again(slots);
+    wsh_dev_gda_settle(wsh_dev_gda_see(slots->queue), slots->first + slots->end, slots->queue);
 }
 
 /*
- * One lane in its turn, when the requests below `end` are stored and seen by it: the doorbell comes behind them and
- * their sources, and the next one's behind this.
+ * One lane in its turn, which is that of number `first`, when the requests below `end` are stored and seen by it: the
+ * doorbell comes behind them and their sources, and behind the last one, and the next one's behind this.
  */
-static WSH_DEV void wsh_dev_gda_announce(struct wsh_gda_queue *queue, uint64_t end)
+static WSH_DEV void wsh_dev_gda_announce(struct wsh_gda_queue *queue, uint64_t first, uint64_t end)
 {
     uint32_t *doorbell = (uint32_t *)queue->doorbell;
 
     wsh_ptx_put((uint64_t *)&wsh_dev_gda_marks(queue)->posted, end);
     wsh_ptx_release();
     wsh_ptx_nic_put(doorbell, (uint32_t)end & 0xffff);
+    wsh_ptx_put(&queue->settled, first);
     wsh_ptx_pass_on(&queue->rung, end);
 }
 
@@ -239,7 +254,7 @@ inline WSH_DEV_CALL void wsh_dev_gda_ring_in_turn(struct wsh_dev_gda_slots *slot
         end = wsh_dev_gda_gather(queue, end);
         wsh_ptx_acquire();
     }
-    wsh_dev_gda_announce(queue, end);
+    wsh_dev_gda_announce(queue, first, end);
 }
 
 /* Numbers of a run, and whether its turn has come. */
@@ -260,8 +275,10 @@ static WSH_DEV struct wsh_dev_gda_run wsh_dev_gda_reserve(struct wsh_gda_queue *
     struct wsh_dev_gda_slots slots;
 
     slots.first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)n);
-    if (wsh_dev_gda_may_store(seen, slots.first + n, queue))
+    if (wsh_dev_gda_may_store(seen, slots.first + n, queue)) {
+        wsh_dev_gda_settle(seen, slots.first + n, queue);
         return wsh_dev_gda_run{slots.first, seen.rung >= slots.first};
+    }
     slots.queue = queue;
     slots.begin = 0;
     slots.end = n;
@@ -281,7 +298,7 @@ static WSH_DEV void wsh_dev_gda_ring(struct wsh_gda_queue *queue, const struct w
     struct wsh_dev_gda_slots slots;
 
     if (run.turn) {
-        wsh_dev_gda_announce(queue, run.first + n);
+        wsh_dev_gda_announce(queue, run.first, run.first + n);
         return;
     }
     slots.queue = queue;
@@ -340,13 +357,15 @@ static WSH_DEV void wsh_dev_gda_post_party(struct wsh_gda_queue *queue, uint32_t
         if (rank == 0 && !wsh_dev_gda_may_store(seen, at.first + at.end, at.queue)) {
             wsh_dev_gda_hold(&at, false);
             rank = 0;
+        } else if (rank == 0) {
+            wsh_dev_gda_settle(seen, at.first + at.end, at.queue);
         }
         wsh_ptx_party_sync(at.lanes);
         if (rank >= at.begin && rank < at.end)
             wsh_dev_gda_store(wsh_dev_gda_entry_of(wsh_dev_gda_ring_of(at.queue), at.first + rank, at.request));
         wsh_ptx_party_sync(at.lanes);
         if (rank == 0 && at.turn) {
-            wsh_dev_gda_announce(at.queue, at.first + at.end);
+            wsh_dev_gda_announce(at.queue, at.first + at.begin, at.first + at.end);
         } else if (rank == 0) {
             wsh_dev_gda_hold(&at, true);
             rank = 0;

@@ -2,7 +2,8 @@
 /*
  * Lets a host compiler build what posts to send queues of NICs: CPU threads stand for lanes, alone or in parties
  * that are together. What a lane stores to a NIC arrives when it likes, in any order, but for a release, which is
- * cumulative over the party. A wait or a barrier ends by an exception once something was found wrong.
+ * cumulative over the party and over what others have passed on: that the GPU sees, the NIC not yet. A wait or a
+ * barrier ends by an exception once something was found wrong.
  */
 #ifndef WSH_TEST_DEVICE_CPU_GDA_CUH
 #define WSH_TEST_DEVICE_CPU_GDA_CUH
@@ -14,6 +15,7 @@
 #define wsh_ptx_nic_put cpu_nic_put_at_once
 #define wsh_ptx_nic_put_pair cpu_nic_put_pair_at_once
 #define wsh_ptx_pass_on cpu_pass_on_at_once
+#define wsh_ptx_poll cpu_poll_any
 #include "test/device/cpu_ring.cuh"
 #undef wsh_ptx_active
 #undef wsh_ptx_party_from
@@ -22,6 +24,7 @@
 #undef wsh_ptx_nic_put
 #undef wsh_ptx_nic_put_pair
 #undef wsh_ptx_pass_on
+#undef wsh_ptx_poll
 
 /* All lanes of a party, with one leader; of one lane: itself. */
 uint64_t wsh_ptx_party_from(uint32_t lanes, uint64_t value, uint32_t leader);
@@ -32,6 +35,11 @@ void wsh_ptx_nic_put(uint64_t *word, uint64_t value);
 void wsh_ptx_nic_put(uint32_t *word, uint32_t value);
 void wsh_ptx_nic_put_pair(uint64_t *word, uint64_t first, uint64_t second);
 void wsh_ptx_pass_on(uint64_t *word, uint64_t value);
+uint64_t wsh_ptx_poll(const uint64_t *word);
+static inline uint32_t wsh_ptx_poll(const uint32_t *word)
+{
+    return cpu_poll_any(word);
+}
 
 template <class T> static inline T wsh_ptx_fetch_add(T *word, T n)
 {

@@ -21,10 +21,15 @@ struct cpu_dim blockDim;
 struct ended {
 };
 
+static void way_arrives(size_t leave);
+static thread_local unsigned seed;
+
 static void go_on()
 {
     if (world->wrong)
         throw ended();
+    if (rand_r(&seed) % 4 == 0)
+        way_arrives((size_t)rand_r(&seed) % 16);
     world_step();
     sched_yield();
 }
@@ -51,7 +56,6 @@ struct party {
 static struct party parties[POSTERS]; /* that of TOGETHER is number ALONE */
 static thread_local struct party *mine;
 static thread_local uint32_t lanes_of_mine;
-static thread_local unsigned seed;
 
 static uint32_t members()
 {
@@ -111,6 +115,31 @@ static void arrive_some(size_t leave)
     }
 }
 
+/* What was passed on: the GPU sees it, and it is on its way to the NIC. */
+static std::mutex on_the_way;
+static std::vector<struct pending> way;
+
+static void way_arrives(size_t leave)
+{
+    std::lock_guard<std::mutex> guard(on_the_way);
+
+    while (way.size() > leave) {
+        size_t i = (size_t)rand_r(&seed) % way.size();
+
+        arrive(way[i]);
+        way[i] = way.back();
+        way.pop_back();
+    }
+}
+
+static void pass_on_pending()
+{
+    std::lock_guard<std::mutex> guard(mine->mutex), other(on_the_way);
+
+    way.insert(way.end(), mine->pending.begin(), mine->pending.end());
+    mine->pending.clear();
+}
+
 static void store_later(const struct pending &store)
 {
     {
@@ -148,14 +177,21 @@ void wsh_ptx_nic_put(uint32_t *word, uint32_t value)
 
 void wsh_ptx_release()
 {
-    if (world->mutant != DOORBELL_BEFORE_RELEASE)
-        arrive_some(0);
+    if (world->mutant == DOORBELL_BEFORE_RELEASE)
+        return;
+    arrive_some(0);
+    way_arrives(0);
+}
+
+uint64_t wsh_ptx_poll(const uint64_t *word)
+{
+    return world->mutant == UNSETTLED && world_is_settled(word) ? UINT64_MAX / 2 : cpu_poll_any(word);
 }
 
 void wsh_ptx_pass_on(uint64_t *word, uint64_t value)
 {
     if (world->mutant != STORED_WITHOUT_RELEASE || !world_is_stored(word))
-        arrive_some(0);
+        pass_on_pending();
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
@@ -336,6 +372,7 @@ static unsigned run(enum mutant mutant, unsigned turn)
     std::vector<std::thread> posters;
 
     world_begin(mutant);
+    way.clear();
     for (struct party &party : parties) {
         party.pending.clear();
         party.come = 0;
@@ -356,7 +393,8 @@ int main(void)
 {
     static const char *const names[MUTANTS] = {
         "none", "quiet by count", "doorbell before release", "more than max_batch unrung", "no check for room",
-        "fence without queues", "fence without rings", "phase is not flipped", "stored without a release"};
+        "fence without queues", "fence without rings", "phase is not flipped", "stored without a release",
+        "stored while a doorbell is on its way"};
     int failed = 0;
 
     setvbuf(stdout, nullptr, _IOLBF, 0);

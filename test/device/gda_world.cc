@@ -35,6 +35,14 @@ bool world_is_stored(const uint64_t *word)
     return false;
 }
 
+bool world_is_settled(const uint64_t *word)
+{
+    for (const struct wsh_gda_queue &queue : world->gda.queue)
+        if (word == &queue.settled)
+            return true;
+    return false;
+}
+
 void world_wrong(const char *what)
 {
     static std::mutex mutex;
@@ -57,7 +65,8 @@ static void begin_queue(unsigned q)
     queue->ring = ((uint64_t)world->words[q].data() + 127) & ~(uint64_t)127;
     queue->doorbell = (uint64_t)&world->doorbell[q];
     queue->marks = (uint64_t)&world->marks[q];
-    queue->reserved = queue->rung = queue->completed = queue->mark = queue->fenced = START;
+    queue->reserved = queue->rung = queue->completed = queue->mark = queue->fenced = queue->settled =
+        START;
     if (world->mutant == NO_ROOM_CHECK)
         queue->completed = (uint64_t)1 << 40;
     world->marks[q].completed = world->marks[q].mark = world->marks[q].posted = START;

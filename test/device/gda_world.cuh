@@ -36,6 +36,7 @@ enum mutant {
     FENCE_WITHOUT_RINGS,
     PHASE_STAYS,
     STORED_WITHOUT_RELEASE,
+    UNSETTLED,
     MUTANTS
 };
 
@@ -83,6 +84,8 @@ void world_wrong(const char *what);
 
 /* Whether it is a word by which a poster says that its requests are stored. */
 bool world_is_stored(const uint64_t *word);
+/* … or that a doorbell is there. */
+bool world_is_settled(const uint64_t *word);
 
 /* Operation i of a poster comes to its target. */
 void world_land(uint32_t poster, uint32_t i);
