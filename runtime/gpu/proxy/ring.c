@@ -378,20 +378,20 @@ static void publish_done(struct wsh_consumer *consumer)
     consumer->holds = WSH_HOLD_NONE;
 }
 
-/* What is complete has been read. > 0: something was published. */
+/*
+ * What has not been read is not complete, so it is asked for less. A quiet asks for all at once: peers are requested to
+ * acknowledge while sources are read. > 0: something was published.
+ */
 static int rings_end(struct wsh_consumer *consumer)
 {
     const struct wsh_consumer_ops *ops = consumer->ops;
-    int moved = 0;
+    bool quiets = consumer->holds == WSH_HOLD_QUIET, owed = rings_are_owed(consumer, true),
+         unread = owed && ops->pending(consumer->arg, true, consumer->holds);
 
-    if (rings_are_owed(consumer, true)) {
-        if (ops->pending(consumer->arg, true, consumer->holds))
-            return 0;
+    if (owed && !unread)
         publish_read(consumer);
-        moved = 1;
-    }
-    if (!rings_are_owed(consumer, false) || ops->pending(consumer->arg, false, consumer->holds))
-        return moved;
+    if ((unread && !quiets) || !rings_are_owed(consumer, false) || ops->pending(consumer->arg, false, quiets))
+        return owed && !unread;
     publish_done(consumer);
     return 1;
 }

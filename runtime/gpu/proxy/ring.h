@@ -28,8 +28,7 @@ struct wsh_ring_request {
  * will be tried again; a strided one goes on behind *taken) or a final, logged error; `done` reaches 0 when the payload
  * may be used again (puts) or holds the result. fence: orders what was started before what will be; -EAGAIN as above.
  * pending: started and not complete, or with `sources` what still reads its source or is a get; `awaited`: somebody
- * waits for it. batch (may be NULL): what is started between true
- * and false may be given to a NIC together; 0 or final.
+ * waits for it. batch (may be NULL): what is started between true and false may be given to a NIC together; 0 or final.
  */
 struct wsh_consumer_ops {
     int (*start)(void *arg, const struct wsh_ring_request *request, struct wsh_done *done);
