@@ -84,7 +84,7 @@ void world_wrong(const char *what);
 
 /* Whether it is a word by which a poster says that its requests are stored. */
 bool world_is_stored(const uint64_t *word);
-/* … or that a doorbell is there. */
+/* Whether it is one by which a poster says that a doorbell is there. */
 bool world_is_settled(const uint64_t *word);
 
 /* Operation i of a poster comes to its target. */
