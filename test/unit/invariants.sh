@@ -217,6 +217,8 @@ caught calls 'count_aside(consumer, consumer->n_aside, request->pe) <= WSH_ASIDE
     's/ || count_aside(consumer, n, request->pe) >= WSH_ASIDE_PE//'
 caught calls 'ring->done <= ring->started' $proxy/ring.c \
     's/ring->done = ring->started;/ring->done = ring->started + 1;/'
+caught calls 'ring->read <= ring->started' $proxy/ring.c \
+    's/ring->read = ring->started;/ring->read = ring->started + 1;/'
 
 # --- Memory ---
 memory=runtime/memory

@@ -88,9 +88,9 @@ static int fence(void *arg)
     return 0;
 }
 
-static size_t pending(void *arg, bool awaited)
+static size_t pending(void *arg, bool sources, bool awaited)
 {
-    (void)arg, (void)awaited;
+    (void)arg, (void)sources, (void)awaited;
     return flying && flying->left;
 }
 
