@@ -26,9 +26,9 @@
  * the address of its source. What the source holds was stored by the threads of the call; its barrier and then the
  * release before the pieces, the same one that a payload has, come before the consumer's acquire of the pieces, and so
  * before whatever reads the source on its behalf, a NIC too. The consumer frees the slots of such a record when it has
- * started it. Nobody may store to the source until it was read, as `read` says, and `done`, of a nonblocking put; a
- * blocking one asks for an answer, which comes then. A get names where its data go in the same way, and ends alike;
- * they are visible to the GPU before `read`, `done` or the answer.
+ * started it. Nobody may store to the source of a nonblocking put until `read` or `done` has passed it; a blocking one
+ * asks for an answer, which comes when the source was read. A get names where its data go in the same way, and ends
+ * alike; they are visible to the GPU before `read`, `done` or the answer.
  *
  * Short records: an operation on a word whose operand is small has it in place of the length, so that lanes which come
  * together fill whole lines, which is what crosses PCIe fast.

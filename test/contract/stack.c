@@ -336,5 +336,7 @@ void stack_alone(void)
     stack_ops.put_strided = stage->put_strided;
     stack_ops.fence = stage->fence;
     stack_ops.pending = stage->pending;
+    stack_ops.unread = stage->unread;
+    stack_ops.await = stage->await;
     stack_ops.describe = stage->describe;
 }

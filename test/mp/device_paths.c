@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Data on one path and its flag on another keep their order: device data and a flag in host memory and the reverse,
- * behind a fence, by put with signal, and from device memory to host memory.
+ * behind a fence, by put with signal, and from device memory to host memory. After a flush the source is overwritten.
  *
  * paths: fakegpu:2,3 fakegpuipc:2 fakegpu1:2 fakegpumixed:4 fakegpumixedefa:2 gpu:2 gpuipc:2 gpu1:2 gpumixed:2,4
  * more paths: fakehmem:2,4 fakehmemefa:2
@@ -37,10 +37,31 @@ static void await(uint64_t *flag, uint64_t round)
             mp_sleep(1e-5);
 }
 
-enum how { BY_FENCE, BY_SIGNAL, HOWS };
+enum how { BY_FENCE, BY_SIGNAL, BY_FLUSH, HOWS };
+
+static void fill_source(char *to, const char *from, bool on_device)
+{
+    if (on_device)
+        shmem_putmem(to, from, LEN, mp_me), shmem_quiet();
+    else
+        memcpy(to, from, LEN);
+}
+
+/* `other` is what the source holds afterwards. */
+static void flush(char *source, bool on_device, char *other)
+{
+    memset(other, 0xee, LEN);
+    shmemx_flush();
+    fill_source(source, other, on_device);
+    shmem_quiet();
+}
 
 static void send(const char *from, char *to, uint64_t *flag, uint64_t round, enum how how)
 {
+    if (how == BY_FLUSH) {
+        shmem_putmem_signal_nbi(to, from, LEN, flag, round, SHMEM_SIGNAL_SET, mp_right());
+        return;
+    }
     if (how == BY_SIGNAL) {
         shmem_putmem_signal(to, from, LEN, flag, round, SHMEM_SIGNAL_SET, mp_right());
         return;
@@ -60,11 +81,10 @@ static void path_check(const char *what, char *to, uint64_t *flag, bool from_dev
         for (int how = 0; how < HOWS; how++) {
             round++;
             mp_fill(fill, LEN, round);
-            if (from_device)
-                shmem_putmem(src, fill, LEN, mp_me), shmem_quiet();
-            else
-                memcpy(src, fill, LEN);
+            fill_source(src, fill, from_device);
             send(src, to, flag, round, (enum how)how);
+            if (how == BY_FLUSH)
+                flush(src, from_device, fill);
             await(flag, round);
             see(what, to, round);
             shmem_barrier_all();
