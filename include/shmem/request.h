@@ -5,8 +5,11 @@
  * A nonblocking collective returns once it is begun, with a request that is waited for or tested. All PEs of a team
  * begin the same ones in the same order, blocking collectives of that team included, one thread of a PE at a time;
  * they may complete in any order. Until a request is complete its arrays, and those of counts and offsets, belong to
- * the library. Any number may be begun; a team runs 8 at a time. Requests advance in calls that wait, test or make
- * progress, of any thread, and in the progress threads where there are any (SHMEM_PROGRESS).
+ * the library. Any number may be begun; a team runs 8 at a time. Requests advance in calls that wait or test, in quiet,
+ * and in loops that poll a word by get, g or a fetching atomic, of any thread, and in the progress threads where there
+ * are any (SHMEM_PROGRESS). One of no elements, but a collect, is complete at once: its request is SHMEMX_REQ_INVALID.
+ *
+ * Where one has failed all later ones of its team fail at that PE too, without waiting for others.
  *
  * A request belongs to the PE that began it, and is used by one thread at a time. A team with a request that has not
  * been waited for must not be destroyed, nor the library finalized: that ends the job with a line.
@@ -67,7 +70,8 @@ WSH_COLL_TYPES(WSH_DECLARE)
 
 /*
  * Begin to concatenate the arrays of all PEs, as shmem_collectmem, shmem_TYPENAME_collect, shmem_fcollectmem and
- * shmem_TYPENAME_fcollect do. Collective over the team. Returns 0, or nonzero after a line.
+ * shmem_TYPENAME_fcollect do. Collective over the team. Returns 0, or nonzero after a line. A collect whose dest has no
+ * room for all blocks fails at every PE.
  */
 int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_h *request);
 int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_h *request);
@@ -121,7 +125,8 @@ WSH_REDUCE_ARITHMETIC_TYPES(WSH_DECLARE_ARITHMETIC)
  * dest + dest_offsets[i]; what one PE gives another is what that one gets. `dest` is symmetric, `source` may be any
  * memory of this PE. Counts and offsets are arrays of as many elements as the team has PEs, private to this PE; they
  * count elements of TYPENAME, and bytes for mem. A count may be 0; blocks in `dest` do not overlap. On return `dest` is
- * complete, and all arrays may be reused. Counts that differ end the job with a line that names both PEs.
+ * complete, and all arrays may be reused. Counts that differ end the job with a line that names both PEs; in the form in
+ * nb the request fails after that line.
  *
  * Returns 0. The form in nb begins it, with a request; a team runs one alltoallv at a time, further ones are queued.
  */

@@ -47,10 +47,17 @@ def _stays() -> Optional[FrameType]:
     return first[0] if first else None
 
 
+def _name(frame: FrameType) -> str:
+    """Return a function's name, a method's with its class."""
+    name, of = frame.f_code.co_name, frame.f_locals.get("self")
+    return name if of is None else "%s.%s" % (type(of).__name__, name)
+
+
 def _end(frame: FrameType) -> None:
-    call, caller = frame.f_code.co_name, frame.f_back
+    last, caller = frame, frame.f_back
     while caller is not None and caller.f_code.co_filename.startswith(_PACKAGE):
-        call, caller = caller.f_code.co_name, caller.f_back
+        last, caller = caller, caller.f_back
+    call = _name(last)
     where = " (%s:%d)" % (caller.f_code.co_filename, caller.f_lineno) if caller else ""
     who = "PE %d" % job.state.me if job.state.live else "a process that was to become a PE"
     line = (

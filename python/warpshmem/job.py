@@ -102,7 +102,7 @@ def need_none_in_flight(call: str, handle: Optional[int] = None) -> None:
     """Raise WarpshmemError where a request, of the team of a handle alone, has not been waited for:
     the library would end the job."""
     for request in list(in_flight):
-        if request.is_of(state.world, handle):
+        if not request.complete and request.is_of(state.world, handle):
             raise WarpshmemError(
                 "warpshmem.%s: %r has not been waited for; call its wait first" % (call, request)
             )

@@ -34,11 +34,12 @@ class Request:
         self._call = call
         self._world = job.state.world
         self._kept = kept
+        job.in_flight.add(self)  # first: a signal's handler may raise as soon as it is begun
 
     def _begun(self, status: int) -> "Request":
+        if not self._handle:
+            self._forget()
         check(status, self._call)
-        if self._handle:
-            job.in_flight.add(self)
         return self
 
     def _need(self, call: str) -> None:
@@ -46,9 +47,13 @@ class Request:
         if self._handle and self._world != job.state.world:
             raise job.stale(call, self._world)
 
-    def _ended(self, status: int) -> None:
+    def _forget(self) -> None:
+        """It is complete."""
         job.in_flight.discard(self)
         self._kept = ()
+
+    def _ended(self, status: int) -> None:
+        self._forget()
         check(status, self._call)
 
     def is_of(self, world: int, handle: Optional[int]) -> bool:
@@ -64,13 +69,16 @@ class Request:
     def wait(self) -> None:
         """Wait until it is complete. Raises WarpshmemError where the collective failed at this
         PE."""
-        if self._handle:
-            self._need("Request.wait")
-            self._ended(_lib.core().shmemx_req_wait(ctypes.byref(self._handle)))
+        if not self._handle:
+            self._forget()  # an exception of a signal's handler came first
+            return
+        self._need("Request.wait")
+        self._ended(_lib.core().shmemx_req_wait(ctypes.byref(self._handle)))
 
     def test(self) -> bool:
         """Make progress, and return whether it is complete. Raises as wait does."""
         if not self._handle:
+            self._forget()
             return True
         self._need("Request.test")
         status = _lib.core().shmemx_req_test(ctypes.byref(self._handle))

@@ -61,7 +61,7 @@ static WSH_INLINE void word_amo(const char *what, amo_fn *core, shmem_ctx_t hand
         amo_checked(what, core, handle, sym, op, result, pe);
     else
         amo_by(what, core, handle, sym, op, result, pe);
-    if (result && core == wsh_amo && wsh_unlikely(wsh_job_is_special(&wsh_job, WSH_SPECIAL_POLLS)))
+    if (result && core == wsh_amo && wsh_unlikely(wsh_job_is_special(&wsh_job, WSH_SPECIAL_POLLED)))
         wsh_poll_seen(&wsh_job, sym, word_bits(result, width));
 }
 

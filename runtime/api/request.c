@@ -2,6 +2,8 @@
 /* The public nonblocking collectives and their requests; alltoallv in both forms. */
 #include "runtime/api/request.h"
 
+#include "runtime/wait/wait.h"
+
 #include <stdint.h>
 
 static void handle_check(const char *what, const shmemx_req_h *request)
@@ -38,6 +40,8 @@ static int test_one(shmemx_req_h *request)
 int shmemx_req_test(shmemx_req_h *request)
 {
     handle_check("shmemx_req_test", request);
+    if (!*request) /* a loop may end by what another request does; of an error that says more */
+        wsh_wait_progress(&wsh_job);
     return test_one(request);
 }
 
@@ -83,6 +87,8 @@ int shmemx_req_test_any(shmemx_req_h *requests, size_t n, size_t *index)
             return rc;
         }
     }
+    if (!rc)
+        wsh_wait_progress(&wsh_job);
     return rc;
 }
 
@@ -135,15 +141,40 @@ static void dest_check(const struct wsh_api_nb *what, int n, const void *dest, s
     }
 }
 
+/* What is written, a block of dest or all of it, and in the packed form numbers, lies apart from all else. */
+static void numbers_check(const struct wsh_api_nb *what, int n, const void *dest, size_t dest_len,
+                          const struct wsh_alltoallv *v)
+{
+    const size_t len = (size_t)n * sizeof(size_t);
+    const struct {
+        const void *at;
+        size_t len;
+        bool written;
+    } arrays[] = {{dest, dest_len, true},
+                  {v->dest_counts, len, v->packed},
+                  {v->dest_offsets, len, v->packed},
+                  {v->need, sizeof(size_t), v->packed},
+                  {v->counts, len, false},
+                  {v->offsets, len, false}};
+
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
+        for (size_t k = 0; k < i; k++)
+            if (arrays[i].written || arrays[k].written)
+                wsh_check_apart(what->routine, arrays[i].at, arrays[i].len, arrays[k].at, arrays[k].len);
+}
+
 static void blocks_check(const struct wsh_api_nb *what, int n, const void *dest, const void *source,
                          const struct wsh_alltoallv *v)
 {
-    if (v->packed)
+    if (v->packed) {
+        numbers_check(what, n, dest, v->dest_max * v->width, v);
         dest_check(what, n, dest, v->dest_max * v->width, source, v);
+    }
     for (int i = 0; i < n && !v->packed; i++) {
         const char *block = block_at(dest, v->dest_offsets, v->width, i);
         size_t len = v->dest_counts[i] * v->width;
 
+        numbers_check(what, n, block, len, v);
         dest_check(what, n, block, len, source, v);
         for (int k = 0; k < i; k++)
             wsh_check_apart(what->coll.dest, block, len, block_at(dest, v->dest_offsets, v->width, k),

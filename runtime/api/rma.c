@@ -70,7 +70,7 @@ static __attribute__((noinline)) void get_special(const char *what, get_fn *core
     }
     if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_STATS))
         wsh_stats_get_from(&wsh_job, wsh_api_world_pe(what, handle, pe), wsh_api_len(nelems, size));
-    if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_POLLS))
+    if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_POLLED))
         wsh_poll_read(&wsh_job, source);
     get_by(what, core, handle, dest, source, wsh_api_len(nelems, size), pe);
 }
@@ -93,7 +93,7 @@ static WSH_INLINE bool is_plain_poll(void)
 static WSH_INLINE void get(const char *what, const struct get *core, shmem_ctx_t handle, void *dest,
                            const void *source, size_t nelems, size_t size, int pe)
 {
-    if (wsh_unlikely(wsh_job_is_special(&wsh_job, WSH_SPECIAL_RMA | WSH_SPECIAL_POLLS)) && !is_plain_poll())
+    if (wsh_unlikely(wsh_job_is_special(&wsh_job, WSH_SPECIAL_RMA | WSH_SPECIAL_POLLED)) && !is_plain_poll())
         get_special(what, core->special, handle, dest, source, nelems, size, pe);
     else
         get_by(what, core->plain, handle, dest, source, wsh_api_len(nelems, size), pe);

@@ -355,6 +355,7 @@ static bool finalize_at_exit(void)
     /* Relaxed: written by this thread, or by one that the exit races with. */
     if (__atomic_load_n(&job->waiters, __ATOMIC_RELAXED) || wsh_job_has_left(job, -1))
         return false;
+    requests_check(job);
     if (job->network && !job->progress)
         wsh_progress_start(job);
     rc = job->boot.ops->barrier(&job->boot, WSH_BOOT_AT_EXIT);

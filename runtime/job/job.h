@@ -48,6 +48,8 @@ enum {
     WSH_SPECIAL_REQUESTS = 32,
     WSH_SPECIAL_STATS = 64
 };
+/* A word that a program asks for again and again is one that it polls. */
+#define WSH_SPECIAL_POLLED (WSH_SPECIAL_POLLS | WSH_SPECIAL_REQUESTS)
 #define WSH_SPECIAL_RMA (WSH_SPECIAL_CHECK | WSH_SPECIAL_BATCH | WSH_SPECIAL_DEVICE | WSH_SPECIAL_STATS)
 
 struct wsh_job {

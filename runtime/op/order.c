@@ -199,6 +199,8 @@ WSH_NO_ARRAYS int wsh_quiet(struct wsh_ctx *ctx)
     int rc = wsh_unlikely(has_kernels(ctx)) ? wsh_device_ops()->quiet(ctx->job) : 0;
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (wsh_unlikely(__atomic_load_n(&ctx->job->in_flight, __ATOMIC_RELAXED)))
+        wsh_wait_progress(ctx->job); /* a program may poll by quiet; of an error the request says more */
     return !rc && ctx->job->network ? ctx_drain(&all, "shmem_quiet") : rc;
 }
 

@@ -35,7 +35,7 @@ void wsh_poll_read_often(struct wsh_job *job, const void *word, const uint64_t *
         recent[next_recent++ % RECENT] = seen;
         return;
     }
-    if (job->network)
+    if (job->network || __atomic_load_n(&job->in_flight, __ATOMIC_RELAXED))
         wsh_wait_progress(job); /* of an error the next wait says more */
     checked_at = wsh_wait_polled(job, WSH_POLL_READS, checked_at);
 }

@@ -2,7 +2,7 @@
 /*
  * Polls: programs that wait in a loop of their own, by test, fetch or get. If PEs share cores, such a loop yields its
  * core, as the library's own waits do: the PE that it waits for may need it. With SHMEM_PROGRESS=call it also serves
- * peers, even if each call only reads memory of this host.
+ * peers, even if each call only reads memory of this host; and it advances nonblocking collectives.
  */
 #ifndef WSH_POLL_H
 #define WSH_POLL_H
@@ -31,7 +31,7 @@ void wsh_poll_failed_often(const struct wsh_job *job);
 /* Puts this PE on a core of its own, if it shares one with another PE of the job. */
 void wsh_poll_check(struct wsh_job *job);
 
-/* With WSH_SPECIAL_POLLS: counts calls; is it time to look? */
+/* With WSH_SPECIAL_POLLED: counts calls; is it time to look? */
 static inline bool wsh_poll_counts(int calls)
 {
     int left = __atomic_load_n(&wsh_poll.left, __ATOMIC_RELAXED) - calls;
@@ -45,7 +45,7 @@ static inline bool wsh_poll_is_due(void)
     return wsh_poll_counts(1);
 }
 
-/* With WSH_SPECIAL_POLLS: a call by which programs poll is about to read `word`. Looks, if it is time. */
+/* With WSH_SPECIAL_POLLED: a call by which programs poll is about to read `word`. Looks, if it is time. */
 static inline void wsh_poll_read(struct wsh_job *job, const void *word)
 {
     if (wsh_poll_is_due())

@@ -456,6 +456,49 @@ def test_ctrl_c_in_a_wait(call: str) -> None:
     assert statuses[0] == 130 and statuses[1] != 0
 
 
+REQUEST = """
+import signal
+shmem.init()
+me = shmem.my_pe()
+class Late(Exception): pass
+def late(*_): raise Late
+if me == 0:
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    request = shmem.sync_nb()
+    try:
+        request.wait()
+        print("no exception")
+    except Late:
+        print("an exception:", request.complete)
+    request.wait()
+    assert request.test()
+else:
+    time.sleep(1)
+    shmem.sync_nb().wait()
+shmem.finalize()
+print("ended")
+"""
+
+
+def test_an_exception_while_a_request_is_waited_for() -> None:
+    """Of a signal's handler, which runs as the wait returns: the request is over."""
+    with by_uid(REQUEST, 2) as running:
+        statuses, out, err = running.end(30)
+    assert statuses == [0, 0], err
+    assert "an exception: True" in out and out.count("ended") == 2
+
+
+def test_ctrl_c_in_the_wait_of_a_request() -> None:
+    with by_uid(WAIT % "shmem.sync_nb().wait()", 2) as running:
+        running.await_line("ready")
+        time.sleep(0.3)
+        running.processes[0].send_signal(signal.SIGINT)
+        statuses, _, err = running.end(20)
+    assert "SIGINT while it waits in warpshmem.Request.wait (<string>:" in err, err
+    assert statuses[0] == 130 and statuses[1] != 0
+
+
 def test_ctrl_c_under_oshrun() -> None:
     with by_oshrun(WAIT % "shmem.barrier_all()", 2) as running:
         for line in iter(running.processes[0].stdout.readline, ""):

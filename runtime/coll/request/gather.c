@@ -2,7 +2,10 @@
 /* Broadcast down a tree; fcollect by blocks to all, or small ones by doubling; collect once each knows its offset. */
 #include "runtime/coll/request/phases.h"
 
+#include "base/log.h"
 #include "runtime/coll/request/send.h"
+#include "runtime/memory/alloc.h"
+#include "runtime/memory/team_memory.h"
 
 #include <string.h>
 
@@ -191,6 +194,48 @@ static char *collect_slot(const struct wsh_req *req)
     return (char *)req->args.dest + req->sum - req->args.len;
 }
 
+/*
+ * Whether there is room for the blocks of the members up to this one; with SHMEM_DEBUG=check, memory that is allocated.
+ */
+static bool collect_fits(const struct wsh_req *req)
+{
+    struct wsh_job *job = req->team->job;
+    const void *dest = req->args.dest;
+    size_t off;
+    int seg = req->sum ? wsh_heap_find(&job->heap, dest, req->sum, &off) : 0;
+
+    if (seg < 0)
+        wsh_error(
+            "%s: dest: the blocks of PEs 0 to %d of the team are %llu bytes, which reach beyond the end of "
+            "symmetric memory at %p; make dest as large as the sum of all blocks",
+            req->routine, req->team->my_pe, (unsigned long long)req->sum, dest);
+    if (!job->check || !req->sum || seg != WSH_SEG_HEAP ||
+        wsh_alloc_is_live(job->heap.alloc, off, req->sum) || wsh_team_memory_is_live(job, off, req->sum))
+        return seg >= 0;
+    wsh_error(
+        "%s: dest: the blocks of PEs 0 to %d of the team are %llu bytes at %p, which are not allocated; make "
+        "dest as large as the sum of all blocks",
+        req->routine, req->team->my_pe, (unsigned long long)req->sum, dest);
+    return false;
+}
+
+/* Where there is no room this member's block goes nowhere. The others' have come before it ends. */
+static int collect_check(struct wsh_req *req)
+{
+    int n = req->team->n_pes, rc = 0;
+
+    if (!req->lost && collect_fits(req))
+        return 0;
+    req->lost = true;
+    for (; req->k < n - 1 && !rc; req->k += !rc)
+        rc = wsh_req_lose(req, WSH_REQ_DATA, wsh_req_behind(req, req->k + 1));
+    if (!rc)
+        rc = wsh_req_is_sent(req);
+    if (!rc)
+        rc = wsh_req_arrived(req, WSH_REQ_DATA, (uint64_t)n - 1);
+    return rc == -EAGAIN ? rc : -EINVAL;
+}
+
 static int collect_own(struct wsh_req *req)
 {
     return wsh_req_copy(req, collect_slot(req), req->args.src, req->args.len);
@@ -203,11 +248,17 @@ static int collect_push(struct wsh_req *req)
 
     for (; req->k < n - 1 && !rc; req->k += !rc)
         rc = wsh_req_count(req, &block, WSH_REQ_DATA, wsh_req_behind(req, req->k + 1));
-    return rc ? rc : wsh_req_all_arrived(req, WSH_REQ_DATA, (uint64_t)n - 1);
+    if (!rc && !req->lost)
+        rc = wsh_req_all_arrived(req, WSH_REQ_DATA, (uint64_t)n - 1);
+    req->lost |= rc == -ECANCELED;
+    if (!req->lost)
+        return rc;
+    rc = wsh_req_is_sent(req);
+    return rc ? rc : -ECANCELED;
 }
 
 const struct wsh_req_steps wsh_req_collect = {
-    (wsh_req_phase *const[]){collect_begin, collect_scan, collect_own, collect_push, wsh_req_sent_phase,
-                             NULL},
+    (wsh_req_phase *const[]){collect_begin, collect_scan, collect_check, collect_own, collect_push,
+                             wsh_req_sent_phase, NULL},
     true,
 };

@@ -115,6 +115,8 @@ static void say_why(const struct wsh_req *req, int rc)
             "%s: a block reaches beyond symmetric memory at another PE; look at the number of elements, and "
             "at the size of dest",
             req->routine);
+    if (rc == -ECANCELED)
+        wsh_error("%s: it has failed at another PE of the team; a line of that PE says why", req->routine);
     if (rc == -ENOMEM)
         wsh_error("%s: no memory for a request; wait for those in flight first", req->routine);
 }

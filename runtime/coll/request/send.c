@@ -63,6 +63,19 @@ int wsh_req_count(struct wsh_req *req, const struct wsh_req_block *block, int co
     return block_send(req, block, &signal, member);
 }
 
+int wsh_req_lose(struct wsh_req *req, int counter, int member)
+{
+    static const struct wsh_req_block nothing = {0};
+    const size_t off = wsh_req_counter(req, counter);
+    const struct wsh_signal signal = {(uint64_t *)(req->team->coll->base + off), WSH_REQ_LOST + 1,
+                                      WSH_AMO_ADD, 0};
+
+    if (wsh_req_has_words(req))
+        return wsh_req_set(req, &nothing, wsh_req_word(req, counter, req->team->my_pe),
+                           req->number | WSH_REQ_LOST, member);
+    return block_send(req, &nothing, &signal, member);
+}
+
 /* At most a number. */
 static void number_copy(void *dest, const void *src, size_t len)
 {

@@ -24,6 +24,9 @@ int wsh_req_show(struct wsh_req *req, const struct wsh_req_block *block, int lin
 int wsh_req_set(struct wsh_req *req, const struct wsh_req_block *block, size_t off, uint64_t value,
                 int member);
 
+/* This member counts without data, which it has not: nobody waits for it, and the others' collective fails. */
+int wsh_req_lose(struct wsh_req *req, int counter, int member);
+
 /* This member has come: it counts in the other's slot, in no order with what it has sent. */
 int wsh_req_come(struct wsh_req *req, int counter, int member);
 

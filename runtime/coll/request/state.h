@@ -20,6 +20,9 @@
  */
 enum { WSH_REQ_DATA = 7 };
 
+/* Beside a number, or a count of members: of one that has come without what it was to send. */
+#define WSH_REQ_LOST (UINT64_C(1) << 46)
+
 /* A part of a collective. Called again while it returns -EAGAIN; keeps in `req` how far it is. */
 typedef int wsh_req_phase(struct wsh_req *req);
 
@@ -55,6 +58,7 @@ struct wsh_req {
     long distance;        /* of a sync: how far apart members of this round are */
     size_t at;            /* bytes or blocks done */
     uint64_t sum;         /* of a collect: lengths of the members below and me */
+    bool lost;            /* a block has had no room */
     struct wsh_done done; /* what it has begun and may still be read or written here */
     size_t need, direct;  /* of an alltoallv: where blocks end; blocks that come without a cell */
     bool refuses;         /* they do not fit */
@@ -160,21 +164,25 @@ static inline int wsh_req_behind(const struct wsh_req *req, long k)
     return (int)((req->team->my_pe + k) % req->team->n_pes);
 }
 
-/* `n` members have counted. 0, once for a counter and collective; else -EAGAIN. */
+/* `n` members have counted. 0, once for a counter and collective; -ECANCELED: one of them has lost; else -EAGAIN. */
 static inline int wsh_req_arrived(struct wsh_req *req, int counter, uint64_t n)
 {
     uint64_t *arrived = &req->of->arrived[req->number % WSH_REQ_SLOTS * WSH_REQ_COUNTERS + (unsigned)counter];
-    uint64_t set = 0;
+    uint64_t set = 0, lost = 0, value;
 
     if (wsh_req_has_words(req)) {
-        for (int member = 0; member < req->team->n_pes && set < n; member++)
-            set += wsh_req_load(req, wsh_req_word(req, counter, member)) == req->number;
-        return set < n ? -EAGAIN : 0;
+        for (int member = 0; member < req->team->n_pes && set < n; member++) {
+            value = wsh_req_load(req, wsh_req_word(req, counter, member));
+            set += (value & ~WSH_REQ_LOST) == req->number;
+            lost |= value;
+        }
+        return set < n ? -EAGAIN : lost & WSH_REQ_LOST ? -ECANCELED : 0;
     }
-    if (wsh_req_load(req, wsh_req_counter(req, counter)) < *arrived + n)
+    value = wsh_req_load(req, wsh_req_counter(req, counter));
+    if (value % WSH_REQ_LOST < *arrived + n)
         return -EAGAIN;
     *arrived += n;
-    return 0;
+    return value >= WSH_REQ_LOST ? -ECANCELED : 0;
 }
 
 /*

@@ -81,6 +81,14 @@ static void request_left_at_finalize(void)
     shmem_finalize();
 }
 
+static void request_left_at_exit(void)
+{
+    shmemx_req_h request;
+
+    shmemx_long_broadcast_nb(SHMEM_TEAM_WORLD, box, box + 1, 1, 0, &request);
+    exit(0);
+}
+
 static void request_freed(void)
 {
     shmemx_req_h request, copy;
@@ -147,6 +155,7 @@ static const struct {
     {"request_freed", request_freed},
     {"request_left_at_destroy", request_left_at_destroy},
     {"request_left_at_finalize", request_left_at_finalize},
+    {"request_left_at_exit", request_left_at_exit},
     {"request_null", request_null},
     {"request_twice", request_twice},
     {"set_too_large", set_too_large},

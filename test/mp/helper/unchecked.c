@@ -70,6 +70,28 @@ static void overlap_alltoallv(void)
     shmemx_long_alltoallv_nb(SHMEM_TEAM_WORLD, words, ones, places, words + 1, ones, places, &request);
 }
 
+/* Both are written. */
+static void overlap_counts(void)
+{
+    const size_t ones[2] = {1, 1}, places[2] = {0, 1};
+    size_t found[2], need;
+    shmemx_req_h request;
+
+    shmemx_alltoallvmem_packed_nelems_nb(SHMEM_TEAM_WORLD, words, found, found, sizeof words, 1, &need, words,
+                                         ones, places, &request);
+}
+
+/* Written while they are read. */
+static void overlap_outputs(void)
+{
+    const size_t places[2] = {0, 1};
+    size_t ones[2] = {1, 1}, found[2], need;
+    shmemx_req_h request;
+
+    shmemx_alltoallvmem_packed_nelems_nb(SHMEM_TEAM_WORLD, words, ones, found, sizeof words, 1, &need, words,
+                                         ones, places, &request);
+}
+
 static void overlap_places(void)
 {
     const size_t ones[2] = {1, 1}, places[2] = {0, 1}, same[2] = {0, 0};
@@ -179,6 +201,8 @@ static const struct {
     {"misaligned_size", misaligned_size},
     {"none", none},
     {"overlap_alltoallv", overlap_alltoallv},
+    {"overlap_counts", overlap_counts},
+    {"overlap_outputs", overlap_outputs},
     {"overlap_blocks", overlap_blocks},
     {"overlap_fetch", overlap_fetch},
     {"overlap_get", overlap_get},
