@@ -171,12 +171,12 @@ static inline int wsh_req_arrived(struct wsh_req *req, int counter, uint64_t n)
     uint64_t set = 0, lost = 0, value;
 
     if (wsh_req_has_words(req)) {
-        for (int member = 0; member < req->team->n_pes && set < n; member++) {
+        for (int member = 0; member < req->team->n_pes && set + lost < n; member++) {
             value = wsh_req_load(req, wsh_req_word(req, counter, member));
-            set += (value & ~WSH_REQ_LOST) == req->number;
-            lost |= value;
+            set += value == req->number;
+            lost += value == (req->number | WSH_REQ_LOST);
         }
-        return set < n ? -EAGAIN : lost & WSH_REQ_LOST ? -ECANCELED : 0;
+        return set == n ? 0 : set + lost < n ? -EAGAIN : -ECANCELED;
     }
     value = wsh_req_load(req, wsh_req_counter(req, counter));
     if (value % WSH_REQ_LOST < *arrived + n)
