@@ -2,6 +2,7 @@
 /* Makes and ends instances: who is near, memory, counters. */
 #include "ep/ep.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,13 +236,42 @@ static int take_rest(struct shmemx_ep *ep, struct agreed *agreed)
     return 1;
 }
 
+/* Of configurations that differ: the first member that does. Collective. */
+static int refuse_difference(struct agreed *agreed, const shmemx_ep_config_t *config)
+{
+#define MEMBER(name)                              \
+    {                                             \
+#name, offsetof(shmemx_ep_config_t, name) \
+    }
+    static const struct {
+        const char *name;
+        size_t at;
+    } members[] = {MEMBER(mode),     MEMBER(dtype),        MEMBER(route),          MEMBER(device),
+                   MEMBER(hidden),   MEMBER(experts),      MEMBER(topk),           MEMBER(tokens),
+                   MEMBER(window),   MEMBER(handles),      MEMBER(blocks),         MEMBER(exact),
+                   MEMBER(masks),    MEMBER(topk_bits),    MEMBER(row_bytes),      MEMBER(pe_capacity),
+                   MEMBER(limit_ms), MEMBER(fewer_blocks), MEMBER(expert_capacity)};
+#undef MEMBER
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        int mine = *(const int *)((const char *)config + members[i].at);
+
+        if (!agree(agreed, mine, 0, NULL))
+            return ep_refuse(
+                routine,
+                "the configurations of PEs differ: %s is %d here, and from %lld to %lld over all PEs; "
+                "give all the same, with zeros where nothing is said",
+                members[i].name, mine, (long long)agreed->least[0], (long long)agreed->largest[0]);
+    }
+    return ep_refuse(routine,
+                     "the configurations of PEs differ; give all the same, with zeros where nothing is said");
+}
+
 static int build(struct shmemx_ep *ep, struct agreed *agreed, shmem_team_t team)
 {
     int n = shmem_team_n_pes(team), me = shmem_team_my_pe(team);
 
     if (!agree(agreed, config_hash(&ep->config), 0, NULL))
-        return ep_refuse(
-            routine, "the configurations of PEs differ; give all the same, with zeros where nothing is said");
+        return refuse_difference(agreed, &ep->config);
     if (take_team(ep, team))
         return 1;
     ep_shape_fill(&ep->shape, &ep->config, me, n, agree_near(ep, agreed, n, me));

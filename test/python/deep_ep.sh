@@ -19,7 +19,7 @@ GLOO_SOCKET_IFNAME=lo
 export WARPSHMEM_LIBRARY_DIR SHMEM_SYMMETRIC_SIZE PYTHONPATH PYTHONDONTWRITEBYTECODE GLOO_SOCKET_IFNAME
 normal=$here/deep_ep_normal_test.py
 elastic=$here/deep_ep_elastic_test.py,$here/deep_ep_elastic_wrong_test.py,$here/deep_ep_callers_test.py
-more=$here/deep_ep_hybrid_test.py,$here/deep_ep_nvfp4_test.py,$here/deep_ep_names_test.py,$here/deep_ep_wrong_test.py,$here/deep_ep_edges_test.py,$here/deep_ep_redundant_test.py,$here/deep_ep_overlap_test.py,$here/torch_ops_test.py
+more=$here/deep_ep_hybrid_test.py,$here/deep_ep_nvfp4_test.py,$here/deep_ep_names_test.py,$here/deep_ep_wrong_test.py,$here/deep_ep_edges_test.py,$here/deep_ep_redundant_test.py,$here/deep_ep_life_test.py,$here/deep_ep_overlap_test.py,$here/torch_ops_test.py
 all=$normal,$here/deep_ep_low_test.py,$here/deep_ep_values_test.py,$here/deep_ep_quick_test.py,$here/deep_ep_masks_test.py,$elastic,$more,$here/deep_ep_other_test.py
 
 # tests HOW: the lines of a job's TAP as this script's own.

@@ -42,7 +42,7 @@ job()
 
 here=$top_srcdir/test/python
 elastic=$here/deep_ep_elastic_test.py,$here/deep_ep_elastic_wrong_test.py,$here/deep_ep_callers_test.py
-more=$here/deep_ep_hybrid_test.py,$here/deep_ep_nvfp4_test.py,$here/deep_ep_names_test.py,$here/deep_ep_wrong_test.py,$here/deep_ep_edges_test.py,$here/deep_ep_redundant_test.py,$here/deep_ep_overlap_test.py,$here/torch_ops_test.py
+more=$here/deep_ep_hybrid_test.py,$here/deep_ep_nvfp4_test.py,$here/deep_ep_names_test.py,$here/deep_ep_wrong_test.py,$here/deep_ep_edges_test.py,$here/deep_ep_redundant_test.py,$here/deep_ep_life_test.py,$here/deep_ep_overlap_test.py,$here/torch_ops_test.py
 all=$here/deep_ep_normal_test.py,$here/deep_ep_low_test.py,$here/deep_ep_values_test.py,$here/deep_ep_quick_test.py,$elastic,$more,$here/deep_ep_other_test.py,$here/ep_test.py,$here/deep_ep_frameworks_test.py
 for n in "$@"; do
     job "tests with $n PEs" "$python" -u "$here/deep_ep_job.py" "$n" "$all"

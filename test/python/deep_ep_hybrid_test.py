@@ -293,3 +293,32 @@ def test_hybrid_wrong(job: Job) -> None:
     wide = torch.ones((x.shape[0], 20 * job.n), dtype=torch.bool, device=x.device)
     refused(lambda: call(hidden=x, routing_map=wide), "routing_map", "16 at most")
     buffer.destroy()
+
+
+def test_hybrid_uneven_maps(job: Job) -> None:
+    """Ranks whose tokens have different numbers of experts, of which the largest changes."""
+    experts, tokens, hidden = 2 * job.n, 3, 256
+    buffer = deep_ep.HybridEPBuffer(
+        group=job.group, hidden_dim=hidden, max_num_of_tokens_per_rank=MOST, num_local_experts=2
+    )
+    x = torch.full((tokens, hidden), job.rank + 1.0, device=job.device).bfloat16()
+    for turn in range(6):
+        routing = torch.zeros((tokens, experts), dtype=torch.bool, device=job.device)
+        many = 1 + (job.rank + turn) % min(experts, 4)
+        for token in range(tokens):
+            for k in range(many):
+                routing[token, (token + job.rank + k * 3) % experts] = True
+        probs = routing.float() * (job.rank + 1) / 8
+        if turn % 2:
+            rows, back, _, handle = buffer.dispatch(x, probs=probs, routing_map=routing)
+            ranks = routing.view(tokens, job.n, -1).any(2).sum(1)
+            sums, again = buffer.combine(rows, back, handle)
+        else:
+            rows, back, _, _, handle = buffer.dispatch_with_permute(
+                hidden=x, probs=probs, routing_map=routing
+            )
+            ranks = routing.sum(1)
+            sums, again = buffer.combine_with_unpermute(hidden=rows, probs=back, handle=handle)
+        near(sums, (x.float() * ranks[:, None]).bfloat16())
+        same(again, probs)
+    buffer.destroy()

@@ -152,8 +152,8 @@ class Base(Redundant, Refused):
         num_scaleout_topk: int = 0,
         rdma_gbs: float = 0,
         nvlink_gbs: float = 0,
-        sm_read_gbs: float = 0,
-        sm_write_gbs: float = 0,
+        sm_read_gbs: float = 200,
+        sm_write_gbs: float = 50,
     ) -> int:
         """Return how many SMs to give a call: 24, which hold a call back by less than 5 % against
         more; without prefer_overlap_with_compute 64, for rows to many experts. Rates are kept out
@@ -281,6 +281,7 @@ class Base(Redundant, Refused):
             columns=bool(given["use_tma_aligned_col_major_sf"]),
             rows=given.get("rows"),
             later=not given["async_with_compute_stream"],
+            uneven=bool(given.get("uneven")),
         )
 
     @staticmethod

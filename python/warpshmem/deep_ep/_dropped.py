@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Buffers that programs have dropped without destroy().
+"""Buffers that programs have dropped without destroy(), or destroyed while they had a tensor over
+their memory.
 
 To end one is collective, and a garbage collector must not wait for other ranks: it only puts a
 Buffer here. Where ranks meet anyway (before a Buffer or an instance is made, and in destroy) they
@@ -34,6 +35,12 @@ def put(buffer: Any) -> None:
             "destroy() on all of them"
         )
         say("warning", text % (job.state.me, buffer.name, buffer.bytes_taken()))
+
+
+def keep(buffer: Any) -> None:
+    """Destroy this Buffer where its ranks meet next and have no tensor over its memory. By all of
+    them."""
+    _dropped[buffer.number] = buffer
 
 
 def told() -> List[int]:

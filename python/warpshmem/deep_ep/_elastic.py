@@ -37,6 +37,7 @@ class Ask(NamedTuple):
     columns: bool  # scales by columns
     rows: Optional[int] = None  # expanded rows that are made; None: all
     later: bool = False  # who asks for attributes of the handle comes after the call
+    uneven: bool = False  # ranks may have different numbers of columns
 
     def wide(self) -> Wide:
         """Return how rows lie that are received expert by expert."""
@@ -92,7 +93,7 @@ class Calls:
                 at = _ep_arrays.raw_stream(copy.get_device()) if copy.is_cuda else 0
                 copies[:] = [(copy, at)]
 
-        more = dict(checked=True, named=True, wide=wide, meanwhile=meanwhile)
+        more = dict(checked=True, named=True, wide=wide, meanwhile=meanwhile, uneven=ask.uneven)
         given = numbers, topk_idx, ask.weights, worst, stream
         begun = self.normal.begin(x, scales, *given, **more)
         if worst:
@@ -106,6 +107,8 @@ class Calls:
                 inner, x, scales, inner.topk, ask.weights, stream, numbers=True, wide=out
             )
         self._fill(handle, ask)
+        if inner.borrowed:
+            inner.topk, inner.borrowed = handle.topk_idx, False
         handle._inner, handle._counts = inner, got.counts
         handle._chosen = got.row_topk[: begun.rows, : begun.columns]
         handle._most = begun.most

@@ -80,6 +80,9 @@ class Entry:
         self.buffers = {}
 
     def close(self) -> None:
+        """End the instance. Collective. Receiving halves that nobody has called come first."""
+        for hook in list(self.pending.values()):
+            hook.run()
         self.forget()
         self.shown.close()
         for plans in self.plans.values():

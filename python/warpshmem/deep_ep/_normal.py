@@ -31,6 +31,7 @@ class Handle(tuple):
     tokens: int
     rows: int
     topk: torch.Tensor  # with the instance's columns
+    borrowed: bool  # it is the program's tensor, until rows have been sent
     own: int  # columns of this rank
     columns: int  # of the received rows' top-k
     owner: "_Owner"
@@ -128,12 +129,14 @@ class Normal:
         named: bool = False,
         wide: Optional[Wide] = None,
         meanwhile: Optional[Callable[[ep.Received], None]] = None,
+        uneven: bool = False,
     ) -> "Begun":
         """Choose instance and handle of a dispatch of a new routing, and learn its numbers, without
         `worst` from all PEs: by kernels that send the rows, too, or, to make an instance, on the
         host. checked: topk_idx
         is right; named: counts, sources and row_sources are received; meanwhile: what there is to do
-        with what is received while the host would wait for kernels."""
+        with what is received while the host would wait for kernels; uneven: ranks with tokens may
+        have different numbers of columns."""
         topk, experts = self.routing(numbers, topk_idx, checked)
         _topk.check_weights(self.name + ".dispatch", topk_weights)
         key, tokens = self.key(x, scales, experts), x.shape[0]
@@ -153,6 +156,8 @@ class Normal:
             begun = self._told(*given, meanwhile)
         if begun is None:
             begun = self._gathered(key, tokens, topk, self._counted(numbers, topk_idx))
+        if uneven:
+            begun = begun._replace(columns=begun.handle.entry.fields["topk"])
         handle = begun.handle
         handle.columns = begun.columns
         return begun
@@ -414,7 +419,7 @@ class Normal:
         handle.entry, handle.number, handle.turn = entry, number, entry.turns
         handle.tokens, handle.own = tokens, topk.shape[1]
         handle.topk = _topk.fitting(topk, entry.fields["topk"], torch.int64, -1)
-        handle.kept = set()
+        handle.borrowed, handle.kept = handle.topk is topk, set()
         return handle
 
     def check(self, handle: Any, call: str) -> None:
@@ -481,6 +486,8 @@ class Normal:
             expanded=wide,
         )
         handle.kept.add(id(entry))
+        if handle.borrowed and not numbers:  # who asks for numbers says what the program keeps
+            handle.topk, handle.borrowed = handle.topk.clone(), False
         return got
 
     @staticmethod

@@ -20,6 +20,7 @@ FIRST_HANDLES = 64
 LEAST_TOKENS = 256
 TOKENS_MOST = 65536  # of a rank and call
 EXPANDS_SMS = 48  # from which on a GPU's calls expand rows sooner than passes behind them do
+WORST = -1  # in the keys of instances for a number of worst tokens
 SPARE = 1  # handles of an instance beside those that routings have
 HANDLES_MAX = 4096 - SPARE
 
@@ -60,6 +61,10 @@ class Entry:
         self.next = (number + 1) % self.handles
         fits = tokens <= fields["tokens"] and topk <= fields["topk"]
         return number if fits and number not in self.used else None
+
+    def holds(self, rows: int, topk: int) -> bool:
+        """Whether a dispatch of so many rows and columns has room."""
+        return rows <= self.fields["pe_capacity"] and topk <= self.fields["topk"]
 
     def room(self, tokens: int) -> int:
         """Return for how many rows a dispatch takes memory before it knows how many come: for as
@@ -243,18 +248,20 @@ class Pool:
         return common, entry is None or common == (1 << entry.handles) - 1
 
     def worst(self, key: Tuple[int, ...], topk: int, tokens: int, worst: int) -> Entry:
-        """Return the instance for a number of worst tokens, which all PEs give alike: the last one,
-        unless the top-k needs another."""
-        named = key + (worst,)
-        entries = self.entries.setdefault(named, [])
-        if not entries or topk > entries[-1].fields["topk"]:
-            self.buffer.refuse_capture("dispatch with num_worst_tokens")
-            agreed = _topk.agreed(self.buffer.agreement.gather([tokens, topk]))
-            topk = _topk.room(agreed, key[3])
-            n = self.buffer.group_size
-            tokens = min((worst + n - 1) // n, TOKENS_MOST)
-            fields = self._fields(key, topk, tokens, min(worst, tokens * n), FIRST_HANDLES)
-            _dropped.meet(self.buffer.agreement)
-            entries.append(Entry(fields, self.buffer.team))
-            entries[-1].expands = self._expands(entries[-1])
+        """Return the instance for a number of worst tokens, which all PEs give alike: the smallest
+        that has room. The first one is as large as asked for, others by powers of two."""
+        n, entries = self.buffer.group_size, self.entries.setdefault(key + (WORST,), [])
+        worst = min(worst, TOKENS_MOST * n)
+        fitting = [one for one in entries if one.holds(worst, topk)]
+        if fitting:
+            return min(fitting, key=lambda one: int(one.fields["pe_capacity"]))
+        self.buffer.refuse_capture("dispatch with num_worst_tokens")
+        agreed = _topk.agreed(self.buffer.agreement.gather([tokens, topk]))
+        topk = _topk.room(agreed, key[3])
+        tokens = min(((_power(worst) if entries else worst) + n - 1) // n, TOKENS_MOST)
+        capacity = tokens * n if entries else worst
+        _dropped.meet(self.buffer.agreement)
+        fields = self._fields(key, topk, tokens, capacity, FIRST_HANDLES)
+        entries.append(Entry(fields, self.buffer.team))
+        entries[-1].expands = self._expands(entries[-1])
         return entries[-1]

@@ -77,22 +77,40 @@ class Buffer(Local, Masks):
         self.world, self.number = job.state.world, number
 
     def destroy(self) -> None:
-        """End what calls needed, and after the last Buffer of a process the job that the first one
-        has started. Collective over the group; a second call does nothing."""
+        """End what calls needed and, after the last Buffer of a process, the job that the first one
+        has started. Where a rank has a tensor of get_next_low_latency_combine_buffer left, it ends
+        when its ranks meet next after that has gone. Collective over the group; a second call does nothing."""
         if not self.explicitly_destroy:
             raise wrong(
                 "Buffer.destroy",
                 "explicitly_destroy",
                 "is False; make the Buffer with explicitly_destroy=True",
             )
-        if not self._destroyed:
+        if self._destroyed:
+            return
+        if self._is_lent():
+            self._over()
+            _dropped.keep(self)
+        else:
             self.end(True)
+
+    def _is_lent(self) -> bool:
+        """Whether a rank has a tensor over its memory, which stays until that one is gone.
+        Collective."""
+        lent = self.lends()
+        if self.agreement.broken:
+            return False
+        return any(told == [1] for told in self.agreement.gather([int(lent)]))
+
+    def _over(self) -> None:
+        """No call is made any more."""
+        self._destroyed = True
+        self.runtime.is_available = lambda: False  # type: ignore[method-assign]
 
     def end(self, met: bool) -> None:
         """End it. Collective over the group. met: other Buffers of these ranks, too, that they have
         dropped, and the job after the last one."""
-        self._destroyed = True
-        self.runtime.is_available = lambda: False  # type: ignore[method-assign]
+        self._over()
         for one in self.others + [self._normal, self._low]:
             one.close()
         if met and not self.agreement.broken:

@@ -87,7 +87,8 @@ class EPBuffer(Base):
         topk_weights: [T, K] float32. cumulative_local_expert_recv_stats: [L] int32, to which the
         counts of the L experts here are added. handle: an earlier dispatch's, whose routing is
         taken; then neither topk_idx nor do_cpu_sync are given, and topk_weights may be.
-        do_handle_copy: the handle's topk_idx is a copy. do_cpu_sync (without a handle: True): the
+        do_handle_copy: the handle's topk_idx is a copy; else it is the tensor that is given, which stays
+        as it is while the handle is used. do_cpu_sync (without a handle: True): the
         host waits for the numbers, and what is returned has the size of what came; otherwise that
         of what can come. do_expand: a row for each expert here, expert by expert, each expert's
         first row at a multiple of expert_alignment; do_zero_padding: rows between are 0.

@@ -302,6 +302,7 @@ class HybridEPBuffer:
             experts, topk, routing = inner.num_experts, inner.topk_idx, None
         elif routing is not None:
             topk = _routes.choices(routing, checks.columns(call, routing, wait))
+            given["uneven"] = True  # tokens of other ranks may have more experts
         elif topk is None:
             raise wrong(call, "routing_map", "is None; give it, topk_idx, or a handle")
         if probs is not None and (routing is not None or handle is not None):

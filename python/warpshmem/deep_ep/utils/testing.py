@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import time
 from typing import Any, Callable, List, Optional, Tuple
 
@@ -10,7 +13,13 @@ import torch
 
 from ..errors import absent
 
-__all__ = ["bench", "bench_kineto"]
+__all__ = [
+    "bench",
+    "bench_kineto",
+    "empty_suppress",
+    "flush_l2_cache",
+    "suppress_stdout_stderr",
+]
 
 _CACHE = 256 << 20  # bytes, more than any GPU's cache has
 
@@ -30,8 +39,7 @@ def bench(
         fn()
     timed: List[Tuple[Any, Any]] = []
     for _ in range(num_tests):
-        if gpu and flush_l2:
-            _flush()
+        flush_l2_cache(gpu and flush_l2)
         began = _mark(gpu)
         fn()
         timed.append((began, _mark(gpu)))
@@ -41,8 +49,31 @@ def bench(
     return sum(seconds) / len(seconds), min(seconds), max(seconds)
 
 
-def _flush() -> None:
-    torch.empty(_CACHE, dtype=torch.int8, device="cuda").zero_()
+def flush_l2_cache(enabled: bool = True) -> None:
+    """Overwrite the GPU's cache, where enabled."""
+    if enabled:
+        torch.empty(_CACHE, dtype=torch.int8, device="cuda").zero_()
+
+
+class empty_suppress(contextlib.nullcontext):  # type: ignore[type-arg]
+    """A context that suppresses nothing."""
+
+
+class suppress_stdout_stderr(contextlib.ExitStack):
+    """A context in which descriptors 1 and 2, and so what libraries print, go to /dev/null."""
+
+    def __enter__(self) -> "suppress_stdout_stderr":
+        super().__enter__()
+        nowhere = self.enter_context(open(os.devnull, "w"))
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        for number in (1, 2):
+            kept = os.dup(number)
+            self.callback(os.close, kept)
+            self.callback(os.dup2, kept, number)
+            os.dup2(nowhere.fileno(), number)
+        self.callback(lambda: [stream.flush() for stream in (sys.stdout, sys.stderr)])
+        return self
 
 
 def _mark(gpu: bool) -> Any:
