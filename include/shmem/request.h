@@ -125,8 +125,8 @@ WSH_REDUCE_ARITHMETIC_TYPES(WSH_DECLARE_ARITHMETIC)
  * dest + dest_offsets[i]; what one PE gives another is what that one gets. `dest` is symmetric, `source` may be any
  * memory of this PE. Counts and offsets are arrays of as many elements as the team has PEs, private to this PE; they
  * count elements of TYPENAME, and bytes for mem. A count may be 0; blocks in `dest` do not overlap. On return `dest` is
- * complete, and all arrays may be reused. Counts that differ end the job with a line that names both PEs; in the form in
- * nb the request fails after that line.
+ * complete, and all arrays may be reused. Counts that differ end the job with a line that names both PEs; after it the
+ * request of the form in nb fails.
  *
  * Returns 0. The form in nb begins it, with a request; a team runs one alltoallv at a time, further ones are queued.
  */

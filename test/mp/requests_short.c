@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A nonblocking collect whose dest has no room for all blocks: it fails at every PE and writes beyond dest at none, also
- * where several have no room; those of other teams go on. One that just fits is right. More PEs than have words of
+ * A nonblocking collect whose dest has no room for all blocks: it fails at every PE and writes beyond dest at none,
+ * also where several have no room; those of other teams go on. One that just fits is right. More PEs than have words of
  * their own count.
  * paths: local:2,3,18 tcp:2,3 efa:2 mixed:4
  * timeout: 60
