@@ -5,7 +5,8 @@
  * All PEs call these routines together with equal arguments (SHMEM_DEBUG=check verifies this). Sizes are in bytes.
  * A routine that allocates ends in a barrier and returns this PE's address of the symmetric block, aligned for any
  * type. Where any PE lacks the memory it returns NULL on every PE, after one line with the size and the cure
- * (SHMEM_SYMMETRIC_SIZE). A size of 0 gives NULL without a barrier.
+ * (SHMEM_SYMMETRIC_SIZE). A size of 0 gives NULL without a barrier, and so does a world of which a PE has failed
+ * (SHMEM_ON_PE_FAILURE=continue).
  */
 #ifndef WSH_NAME
 #include <shmem.h>

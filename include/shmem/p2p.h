@@ -39,7 +39,7 @@ void WSH_NAME(wait_until)(long *ivar, int cmp, long cmp_value);
  * wait_until_all returns once every object of the set has satisfied, at once for an empty set; test_all returns 1 if
  * every one satisfies, else 0.
  *
- * any: returns the index of one object that satisfies, each of them in turn over a series of calls; SIZE_MAX for an
+ * any: returns the index of one object that satisfies, over a series of calls of each, in no order; SIZE_MAX for an
  * empty set, and of test_any where none satisfies.
  *
  * some: writes the indices of the objects that satisfy to `indices`, an array of `nelems` elements, and returns their

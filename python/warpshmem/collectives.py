@@ -23,12 +23,18 @@ _FAMILIES = {
 }
 
 
+def _check_world(call: str) -> None:
+    """Raise WarpshmemError where a PE has failed: the routine has no result."""
+    check(int(_lib.core().shmemx_team_broken(TEAM_WORLD.handle) == 1), call)
+
+
 def barrier_all(stream: Any = None) -> None:
     """Complete what this PE has put, and wait until all PEs have come. Collective over all PEs.
     Section 9.10.1."""
     job.need("barrier_all")
     if stream is None:
         _lib.core().shmem_barrier_all()
+        _check_world("shmem_barrier_all")
     else:
         _lib.nvshmem().nvshmemx_barrier_all_on_stream(streams.handle(stream, "barrier_all"))
 
@@ -38,6 +44,7 @@ def sync_all(stream: Any = None) -> None:
     job.need("sync_all")
     if stream is None:
         _lib.core().shmem_sync_all()
+        _check_world("shmem_sync_all")
     else:
         _lib.nvshmem().nvshmemx_sync_all_on_stream(streams.handle(stream, "sync_all"))
 

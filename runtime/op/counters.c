@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define COUNTERS_MAX 65536 /* that immediate data can name */
 #define LINE_WORDS 8u      /* a unit's words are whole lines */
@@ -151,30 +152,76 @@ static void row_mark(struct wsh_counter_unit *unit, int n, uint32_t generation, 
     }
 }
 
+static int device_clear(struct wsh_job *job, uint32_t first, size_t n)
+{
+    return job->device.attached ? wsh_device_ops()->sync_areas_clear(job, (char *)device_word(job, first),
+                                                                     n * sizeof(uint64_t))
+                                : 0;
+}
+
+/*
+ * Words that were given back without all members: one that had not yet done so may have added to them since. It has
+ * now, since the row is free at all.
+ */
+static int row_clear(struct wsh_job *job, int row, size_t n)
+{
+    struct wsh_counter_unit *unit = &job->counters.unit[row];
+    uint32_t first = (uint32_t)row * job->counters.per_unit, late = 0;
+
+    for (int i = 0; i < units_in(job, n); i++) {
+        late |= unit[i].late;
+        unit[i].late = 0;
+    }
+    if (!late)
+        return 0;
+    memset(host_word(job, first), 0, n * sizeof(uint64_t));
+    return device_clear(job, first, n);
+}
+
+/* late: other members may still add. */
+static void row_give(struct wsh_job *job, int row, size_t n, bool late)
+{
+    struct wsh_counter_unit *unit = &job->counters.unit[row];
+
+    row_mark(unit, units_in(job, n), unit->generation, false);
+    unit->n = 0;
+    for (int i = 0; i < units_in(job, n); i++)
+        unit[i].late |= late;
+    wsh_pool_give(&job->counters.pool, row, n * sizeof(uint64_t));
+}
+
 /* The sync at the end: nobody puts before all count. */
-int wsh_counters_create(struct wsh_team *team, size_t n, wsh_counter *counters)
+static int row_begin(struct wsh_team *team, int row, size_t n, wsh_counter *counters)
 {
     struct wsh_job *job = team->job;
-    struct wsh_counter_unit *unit;
-    uint32_t generation, first;
-    int row = row_take(team, n), rc;
+    struct wsh_counter_unit *unit = &job->counters.unit[row];
+    uint32_t generation, first = (uint32_t)row * job->counters.per_unit;
     bool nics;
+    int rc = generation_agree(team, unit, units_in(job, n), &generation, &nics);
 
-    if (row < 0)
-        return row;
-    unit = &job->counters.unit[row];
-    rc = generation_agree(team, unit, units_in(job, n), &generation, &nics);
+    if (!rc)
+        rc = row_clear(job, row, n);
     if (rc)
         return rc;
     row_mark(unit, units_in(job, n), generation, true);
     unit->n = (uint32_t)n;
-    first = (uint32_t)row * job->counters.per_unit;
-    rc = wsh_nic_counters_begin(team, first, (uint32_t)n, nics, ROUTINE);
-    if (rc)
-        return rc;
     for (size_t i = 0; i < n; i++)
         counters[i] = (uint64_t)generation << 32 | (first + i + 1);
-    return wsh_sync(team, ROUTINE);
+    rc = wsh_nic_counters_begin(team, first, (uint32_t)n, nics, ROUTINE);
+    if (!rc)
+        rc = wsh_sync(team, ROUTINE);
+    if (rc)
+        wsh_nic_counters_end(job, first, (uint32_t)n);
+    return rc;
+}
+
+int wsh_counters_create(struct wsh_team *team, size_t n, wsh_counter *counters)
+{
+    int row = row_take(team, n), rc = row < 0 ? row : row_begin(team, row, n, counters);
+
+    if (rc && row >= 0)
+        row_give(team->job, row, n, true);
+    return rc;
 }
 
 static bool is_whole_row(const struct wsh_job *job, size_t n, const wsh_counter *counters)
@@ -193,8 +240,6 @@ static bool is_whole_row(const struct wsh_job *job, size_t n, const wsh_counter 
 int wsh_counters_destroy(struct wsh_team *team, size_t n, const wsh_counter *counters)
 {
     struct wsh_job *job = team->job;
-    size_t len = n * sizeof(uint64_t);
-    struct wsh_counter_unit *unit;
     uint32_t first;
     int rc;
 
@@ -202,14 +247,11 @@ int wsh_counters_destroy(struct wsh_team *team, size_t n, const wsh_counter *cou
         return -EINVAL;
     rc = wsh_barrier(team, "shmemx_counter_destroy");
     first = (uint32_t)wsh_counter_number(job, counters[0]);
-    unit = unit_of(job, first);
-    row_mark(unit, units_in(job, n), unit->generation, false);
-    unit->n = 0;
     if (!rc)
         rc = wsh_nic_counters_end(job, first, (uint32_t)n);
-    if (!rc && job->device.attached)
-        rc = wsh_device_ops()->sync_areas_clear(job, (char *)device_word(job, first), len);
-    wsh_pool_give(&job->counters.pool, (int)(first / job->counters.per_unit), len);
+    if (!rc)
+        rc = device_clear(job, first, n);
+    row_give(job, (int)(first / job->counters.per_unit), n, rc != 0);
     return rc;
 }
 

@@ -24,6 +24,7 @@ struct wsh_counter_unit {
     uint32_t generation;
     uint32_t n; /* counters of the row that begins here */
     uint32_t live;
+    uint32_t late; /* was given back without all members */
 };
 
 struct wsh_counters {

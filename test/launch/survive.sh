@@ -63,6 +63,13 @@ else
     hosts=2 survives 4 kill 0 rma
     hosts=1 transports=efa survives 3 segv 2 rma
 fi
+for hosts in 1 3; do
+    run_job 40 env SHMEM_COUNTERS=64 SHMEM_LIBFABRIC_PROVIDER=tcp "$oshrun" -n 3 --nodes-emulated $hosts \
+        --on-pe-failure continue "$(test_program test/launch/helper/late_counts)"
+    tap_comment "$out"
+    tap_check "counters after a failure begin at 0, $hosts hosts" \
+        sh -c "[ $status = 0 ] && [ \$(grep -c 'went on' '$out') = 2 ]"
+done
 if [ -e "$top_builddir/test/fake_cuda/libcuda.so.1" ]; then
     run_job 60 env "LD_LIBRARY_PATH=$top_builddir/test/fake_cuda:${LD_LIBRARY_PATH:-}" SHMEM_LIBFABRIC_PROVIDER=tcp SHMEM_DEVICE_SYMMETRIC_SIZE=4M \
         "$oshrun" -n 4 --nodes-emulated 2 --on-pe-failure continue "$(test_program test/launch/helper/staged)" 2

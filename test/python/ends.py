@@ -30,6 +30,8 @@ def survive(who):
         lambda: team.split_strided(0, 1, n),
         team.sync,
         team.barrier,
+        shmem.barrier_all,
+        shmem.sync_all,
     ):
         try:
             call()
