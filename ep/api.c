@@ -216,8 +216,9 @@ int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows)
     if (received > ep->shape.capacity)
         return ep_refuse("shmemx_ep_counts",
                          "%d rows were received with handle %d, and %s is %d: those beyond it "
-                         "were not stored; create with a larger one, or 0 for all that can come",
-                         received, handle, ep_capacity_name(ep->shape.mode), ep->shape.capacity);
+                         "were not stored; create with a larger one: %lld rows can come",
+                         received, handle, ep_capacity_name(ep->shape.mode), ep->shape.capacity,
+                         (long long)ep->shape.n * ep->shape.tokens);
     return 0;
 }
 

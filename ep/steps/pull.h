@@ -133,9 +133,11 @@ EP_STEP struct ep_coming ep_pull_coming(const struct ep_run *run, const struct e
         declined |= told.declines;
         declined |= args->agreed && ep_ints(run, shape->in_rows)[l] > shape->capacity;
     }
-    if (declined)
+    if (declined) {
         come.rows = -1;
-    else if (args->rows_most && come.rows > args->rows_most)
+        return come;
+    }
+    if (args->rows_most && come.rows > args->rows_most)
         come.halves &= ~SHMEMX_EP_RECEIVE;
     else
         come.chunks = (ep_least(tokens, shape->tokens) + EP_CHUNK - 1) / EP_CHUNK;

@@ -54,10 +54,13 @@ class Channels:
             torch.cuda.synchronize()
         team.barrier()
         self._taken: Dict[int, int] = {}
+        self._closed = False
 
     def close(self) -> None:
-        """Give the memory back. Collective over the team."""
-        self.team.free(self.words)
+        """Give the memory back. Collective over the team; a second call does nothing."""
+        if not self._closed:
+            self._closed = True
+            self.team.free(self.words)
 
     def put_signal(
         self, dest: Tensor, source: Tensor, member: int, channel: int = 0, stream: Any = None
@@ -77,6 +80,8 @@ class Channels:
         waits.signal_wait_until(self.words, "ge", self._taken[at], index=at, stream=stream)
 
     def _index(self, call: str, member: int, channel: int) -> int:
+        if self._closed:
+            raise refuse(call, "self", "closed", "make other Channels")
         if isinstance(channel, bool) or not isinstance(channel, int):
             raise refuse(call, "channel", channel, "give a whole number")
         if not 0 <= channel < self.number:

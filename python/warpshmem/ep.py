@@ -185,8 +185,9 @@ class ExpertParallel:
     def __enter__(self) -> "ExpertParallel":
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.close()
+    def __exit__(self, error: Any, *_: Any) -> None:
+        if error is None:  # else the others are not met: the exception is shown, and ends the job
+            self.close()
 
     def _capacity(self) -> int:
         """Return the rows that are received at most; without a number as shmemx_ep.h has it."""
@@ -199,9 +200,9 @@ class ExpertParallel:
     def close(self) -> None:
         """End the instance (shmemx_ep_destroy). Collective over the team; a second call does
         nothing, nor does one after `finalize`."""
-        made = self._forget()
-        if made:
-            check(_routine("shmemx_ep_destroy")(made), "shmemx_ep_destroy")
+        if self._ep:
+            check(_routine("shmemx_ep_destroy")(self._ep), "shmemx_ep_destroy")
+        self._forget()
 
     def _forget(self) -> Any:
         """Let no call reach the library's instance any more; return it."""

@@ -56,7 +56,10 @@ def get(dest: Tensor, source: Tensor, pe: int) -> None:
 def barrier(*arrays: Tensor, team: Team = TEAM_WORLD) -> None:
     """Complete what this PE has put, and wait until all of the team have come. `arrays`: symmetric
     ones that others have written until then. Collective over the team."""
-    torch.ops.warpshmem.barrier(list(arrays), team.handle)
+    if arrays:
+        torch.ops.warpshmem.barrier(list(arrays), team.handle)
+    else:  # an operator finds its device by its tensors
+        team.barrier()
 
 
 def all_reduce(x: Tensor, op: str = "sum", team: Team = TEAM_WORLD) -> Tensor:

@@ -121,6 +121,27 @@ def test_ep_refused(job: Job) -> None:
         refused(lambda: low.combine(new.rows, handle=1), "shmemx_ep_combine")
 
 
+def test_ep_close_with_a_half_left(job: Job) -> None:
+    """Refused, and nothing is lost: the half is called, and it ends. An exception in `with` is shown
+    and meets nobody."""
+    case = a_case(job)
+    given = mine(job, case)
+    low = open_ep(job, case)
+    got = low.dispatch(given.x, given.topk.int(), halves=ep.SEND)
+    refused(low.close, "receiving half")
+    low.dispatch(given.x, given.topk.int(), halves=ep.RECEIVE, received=got)
+    low.close()
+    low.close()
+    other = open_ep(job, case)
+    if job.rank == 0:
+        try:
+            with other:
+                raise KeyError("of this rank alone")
+        except KeyError:
+            pass
+    other.close()
+
+
 def test_ep_what_calls_write_has_room(job: Job) -> None:
     """Low latency: outputs and results of another shape are refused, and numbers that no int of C
     holds; first by Python's way, then by a plan."""

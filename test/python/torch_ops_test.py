@@ -207,6 +207,10 @@ def test_torch_channels(job: Job) -> None:
     refused(lambda: ops.Channels(0), "number")
     meet(job)
     channels.close()
+    channels.close()
+    refused(lambda: channels.wait(left), "closed")
+    refused(lambda: channels.put_signal(box[0, 0], box[0, 0], right), "closed")
+    ops.barrier()
 
 
 def test_torch_pool(job: Job) -> None:

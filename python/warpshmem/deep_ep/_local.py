@@ -48,6 +48,9 @@ class Local:
         except (TypeError, OverflowError):
             text = "is %s; give a shape, whole numbers"
             raise wrong(call, "size", text % shown(size)) from None
+        if any(extent < 0 for extent in shape):
+            text = "is %s; give a shape, whole numbers from 0 on"
+            raise wrong(call, "size", text % shown(size))
         if shape.numel() > len(found):
             text = "has %d elements; there are %d from offset %d on: make the Buffer larger"
             raise wrong(call, "size", text % (shape.numel(), len(found), offset))
