@@ -239,10 +239,9 @@ static int take_rest(struct shmemx_ep *ep, struct agreed *agreed)
 /* Of configurations that differ: the first member that does. Collective. */
 static int refuse_difference(struct agreed *agreed, const shmemx_ep_config_t *config)
 {
-#define MEMBER(name)                              \
-    {                                             \
-#name, offsetof(shmemx_ep_config_t, name) \
-    }
+/* clang-format off */
+#define MEMBER(name) {#name, offsetof(shmemx_ep_config_t, name)}
+    /* clang-format on */
     static const struct {
         const char *name;
         size_t at;
