@@ -169,6 +169,7 @@ def test_refused(job: Job) -> None:
     refused(lambda: buffer.low_latency_update_mask_buffer(0), "enable_shrink=True")
     lent = buffer.get_local_buffer_tensor
     refused(lambda: lent(torch.int32, (1 << 19, 1)), "size", "262144 from offset 0")
+    refused(lambda: lent(torch.int32, (-1,)), "size", "from 0 on")
     refused(lambda: lent(torch.int32, offset=(1 << 18) + 1), "offset", "num_nvl_bytes")
     refused(lambda: buffer.dispatch(given.x), "num_tokens_per_rank")
     refused(lambda: buffer.dispatch(given.x, expert_alignment=0), "expert_alignment is 0")
@@ -274,6 +275,26 @@ def test_utils(job: Job) -> None:
     powers = 2.0 ** scales.log2().ceil()
     packed = (powers.view(torch.int32) >> 23).to(torch.uint8).view(torch.int32)
     same(math.per_token_cast_back(codes, packed), math.per_token_cast_back(codes, powers).cpu())
+
+
+def test_utils_suppress(job: Job) -> None:
+    """What is written to descriptor 1 goes nowhere, and afterwards to where it went."""
+    testing = importlib.import_module("deep_ep.utils.testing")
+    testing.flush_l2_cache(job.cuda)
+    kept = os.dup(1)
+    read, write = os.pipe()
+    os.dup2(write, 1)
+    try:
+        with testing.suppress_stdout_stderr():
+            os.write(1, b"lost")
+        with testing.empty_suppress():
+            os.write(1, b"seen")
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(write)
+    assert os.read(read, 100) == b"seen"
+    os.close(read)
 
 
 def test_local_buffer(job: Job) -> None:
